@@ -90,6 +90,20 @@ class Steps(unittest.TestCase):
         self.assertEqual(found[0].values[SHARED], dict(enumerate(bits)))
         self.assertEqual(found[1].values[SHARED], {0: bits[0]})
 
+    def test_the_elements_of_a_vector_are_told_apart(self):
+        """Such as a struct of two floats, which is stored at once and is no double."""
+        bits = [0x41100000, 0x3FE5D8F7]  # 9 and 1.79568
+        found = steps({**access("store", 1, {0: 0}, width=8, bits=bits), "elements": 2}, barrier(2))
+        self.assertEqual(found[0].values[SHARED], dict(enumerate(bits)))
+        self.assertEqual(found[0].arrays[SHARED].width, 4)
+
+    def test_warps_pass_the_barrier_of_a_cluster_one_by_one(self):
+        waits = [{"at": "cluster_wait", "file": "tree.cu", "line": 2, "warp": warp, "lanes": 0xFFFFFFFF} for warp in (0, 1)]
+        after = [access("load", 3, each(range(32 * warp, 32 * warp + 32))) for warp in (0, 1)]
+        found = steps(access("store", 1, {0: 0}), waits[0], after[0], waits[1], after[1])
+        self.assertEqual([len(step.requests) for step in found], [1, 2])
+        self.assertEqual([step.barrier_line for step in found], [2, None])
+
     def test_bits_that_are_numbers_of_either_kind(self):
         self.assertTrue(trace_steps.reads_as_float([0x3F800000, 0xC2280000, 0], 4))
         for integers in ([1, 2, 40000], [0xFFFFFFFF, 3], [0, 0]):

@@ -29,17 +29,37 @@ std::string variable_name(const machine::Code& code, std::uint64_t offset) {
   return element.substr(0, element.find('['));
 }
 
-// What each of the lanes stores, as the unsigned number with these bits; only for 4 and 8 bytes.
-std::string bits_of(const machine::Access& access, std::uint32_t lanes) {
-  if (!access.values || (access.width != 4 && access.width != 8)) return "";
+// How many elements each lane accesses: of `ld.shared.v2.f32`, two.
+unsigned elements_of(const machine::Code& code, const machine::Operation& operation) {
+  const std::string& name = code.names[operation.index];
+  const std::size_t at = name.find(".v");
+  return at == std::string::npos || at + 2 == name.size() ? 1 : static_cast<unsigned>(name[at + 2] - '0');
+}
+
+// The bytes that a lane stores, or loads from another block of the cluster; null if they are not known.
+const std::byte* bytes_of(const machine::Access& access, unsigned lane) {
+  if (access.values) return access.values + std::size_t{lane} * access.value_stride;
+  if (!access.remote || access.kind != AccessKind::load) return nullptr;
+  const std::uint64_t address = access.addresses[lane];
+  return access.warp.block->cluster->blocks[machine::named_rank(address)]->shared.data() +
+         (address & machine::cluster_offset_mask);
+}
+
+// What each of the lanes stores (or finds), element by element, as the unsigned number with these bits; only
+// for elements of 4 and 8 bytes.
+std::string bits_of(const machine::Access& access, std::uint32_t lanes, unsigned elements) {
+  const std::uint32_t width = access.width / elements;
+  if (width != 4 && width != 8) return "";
   std::string out;
   for (std::uint32_t mask = lanes; mask; mask &= mask - 1) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, access.values + static_cast<std::size_t>(std::countr_zero(mask)) * access.value_stride,
-                access.width);
-    out += fmt::format("{}{}", out.empty() ? "" : ",", bits);
+    const std::byte* const bytes = bytes_of(access, static_cast<unsigned>(std::countr_zero(mask)));
+    for (unsigned i = 0; bytes && i < elements; ++i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, bytes + std::size_t{i} * width, width);
+      out += fmt::format("{}{}", out.empty() ? "" : ",", bits);
+    }
   }
-  return fmt::format(",\"bits\":[{}]", out);
+  return out.empty() ? "" : fmt::format(",\"bits\":[{}]", out);
 }
 
 // The members "file" and "line".
@@ -105,14 +125,32 @@ Tracer::Launch* Tracer::with_room(const machine::Block& block) {
   return launch.truncated ? nullptr : &launch;
 }
 
+// The variable in another block's shared memory.
+int Tracer::remote_array_of(Launch& launch, std::uint64_t address) {
+  const std::uint64_t offset = address & machine::cluster_offset_mask, block = address - offset;
+  for (std::size_t i = 0; i < launch.arrays.size(); ++i) {
+    const Array& array = launch.arrays[i];
+    if (array.begin >= block && array.holds(address)) return static_cast<int>(i);
+  }
+  Array array;
+  for (const Array& each : launch.arrays)
+    if (each.shared && each.holds(offset)) array = each;
+  if (array.size == 0) return -1;
+  array.begin += block;
+  array.name = fmt::format("{} of rank {}", array.name, machine::named_rank(address));
+  launch.arrays.push_back(std::move(array));
+  return static_cast<int>(launch.arrays.size()) - 1;
+}
+
 int Tracer::array_of(Launch& launch, const machine::Access& access, std::uint64_t address) {
+  if (access.remote) return remote_array_of(launch, address);
   const bool shared = access.space == ptx::Space::shared;
   auto& arrays = launch.arrays;
   int found = -1;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
     // Of variables that share their place, the last one to begin, as in shared_name().
-    if (array.shared == shared && address >= array.begin && address < array.begin + array.size &&
+    if (array.shared == shared && array.holds(address) &&
         (found < 0 || array.begin >= arrays[static_cast<std::size_t>(found)].begin))
       found = static_cast<int>(i);
   }
@@ -124,14 +162,12 @@ int Tracer::array_of(Launch& launch, const machine::Access& access, std::uint64_
 }
 
 void Tracer::access(const machine::Access& access) {
-  // The picture shows one block's shared memory.
-  if (access.space == ptx::Space::local || access.remote || access.mask == 0 || !looks_on(*access.warp.block))
-    return;
+  if (access.space == ptx::Space::local || access.mask == 0 || !looks_on(*access.warp.block)) return;
   std::lock_guard lock(mutex_);
   Launch* const launch = with_room(*access.warp.block);
   if (!launch) return;
   ++launch->requests;
-  // A request to global memory may go to several allocations, such as one on each device.
+  // A request may go to several allocations, such as one on each device, or to several blocks of a cluster.
   for (std::uint32_t left = access.mask; left != 0;) {
     const int array = array_of(*launch, access, access.addresses[std::countr_zero(left)]);
     if (array < 0) return; // a bad access, which is reported as a hazard
@@ -143,10 +179,10 @@ void Tracer::access(const machine::Access& access) {
 
 // Those of the lanes that access the array that the first of them accesses.
 std::uint32_t Tracer::lanes_in(const Array& array, const machine::Access& access, std::uint32_t lanes) {
-  if (array.shared) return lanes;
+  if (array.shared && !access.remote) return lanes;
   std::uint32_t found = lanes & -lanes;
   for (std::uint32_t mask = lanes; mask; mask &= mask - 1)
-    if (access.addresses[std::countr_zero(mask)] - array.begin < array.size) found |= mask & -mask;
+    if (array.holds(access.addresses[std::countr_zero(mask)])) found |= mask & -mask;
   return found;
 }
 
@@ -157,23 +193,28 @@ void Tracer::add_access(Launch& launch, const machine::Access& access, int array
     const auto offset = static_cast<std::int64_t>(access.addresses[std::countr_zero(mask)] - begin);
     offsets += fmt::format("{}{}", offsets.empty() ? "" : ",", offset);
   }
+  constexpr const char* no_wavefronts = "\"wavefronts\":0,\"ideal\":0";
+  const unsigned elements = elements_of(*launch.code, access.operation);
   std::string cost;
   if (access.width > machine::widest_access) { // a bulk copy, which takes whole rows of banks
     const std::uint64_t first = access.addresses[std::countr_zero(lanes)];
     cost = access.space == ptx::Space::shared
-               ? std::string("\"wavefronts\":0,\"ideal\":0")
+               ? std::string(no_wavefronts)
                : fmt::format("\"sectors\":{}", machine::contiguous_sectors(first, access.width));
+  } else if (access.remote) {
+    cost = no_wavefronts;
   } else if (access.space == ptx::Space::shared) {
     const auto [count, ideal] = machine::wavefronts(access.addresses, lanes, access.width);
     cost = fmt::format("\"wavefronts\":{},\"ideal\":{}", count, ideal);
   } else {
     cost = fmt::format("\"sectors\":{}", machine::sectors(access.addresses, lanes, access.width));
   }
-  add_event(
-      launch.events,
-      fmt::format("\"at\":\"{}\",{},\"warp\":{},\"lanes\":{},\"array\":{},\"width\":{},\"offsets\":[{}],{}{}",
-                  name_of(access.kind), place_of(*launch.code, access.operation), access.warp.index, lanes,
-                  array, access.width, offsets, cost, bits_of(access, lanes)));
+  add_event(launch.events,
+            fmt::format("\"at\":\"{}\",{},\"warp\":{},\"lanes\":{},\"array\":{},\"width\":{},\"elements\":{},"
+                        "\"offsets\":[{}],{}{}",
+                        name_of(access.kind), place_of(*launch.code, access.operation), access.warp.index,
+                        lanes, array, access.width, elements, offsets, cost,
+                        bits_of(access, lanes, elements)));
 }
 
 void Tracer::barrier(const machine::Block& block, const machine::Operation& operation, unsigned barrier,
@@ -188,12 +229,48 @@ void Tracer::barrier(const machine::Block& block, const machine::Operation& oper
 
 void Tracer::warp_barrier(const machine::Warp& warp, const machine::Operation& operation,
                           std::uint32_t members) {
+  add_of_warp(warp, fmt::format("\"at\":\"warp_barrier\",{},\"warp\":{},\"lanes\":{}",
+                                place_of(warp.worker->grid.code, operation), warp.index, members));
+}
+
+void Tracer::cluster_wait(const machine::Warp& warp, const machine::Operation& operation) {
+  add_of_warp(warp, fmt::format("\"at\":\"cluster_wait\",{},\"warp\":{},\"lanes\":{}",
+                                place_of(warp.worker->grid.code, operation), warp.index, warp.mask));
+}
+
+void Tracer::add_of_warp(const machine::Warp& warp, const std::string& members) {
   if (!looks_on(*warp.block)) return;
   std::lock_guard lock(mutex_);
-  Launch* const launch = with_room(*warp.block);
-  if (!launch) return;
-  add_event(launch->events, fmt::format("\"at\":\"warp_barrier\",{},\"warp\":{},\"lanes\":{}",
-                                        place_of(*launch->code, operation), warp.index, members));
+  if (Launch* const launch = with_room(*warp.block)) add_event(launch->events, members);
+}
+
+void Tracer::bulk_write_begins(const machine::Warp& warp, const machine::Operation&, unsigned,
+                               std::uint64_t offset, std::uint32_t bytes, std::uint64_t mbarrier,
+                               std::uint32_t phase) {
+  add_of_warp(warp,
+              fmt::format("\"at\":\"bulk_write\",\"offset\":{},\"bytes\":{},\"mbarrier\":{},\"phase\":{}",
+                          offset, bytes, mbarrier, phase));
+}
+
+void Tracer::phases_seen(const machine::Warp& warp, std::uint32_t, std::uint64_t mbarrier,
+                         std::uint32_t phase) {
+  add_of_warp(warp, fmt::format("\"at\":\"phase\",\"mbarrier\":{},\"phase\":{}", mbarrier, phase));
+}
+
+void Tracer::bulk_read_begins(const machine::Warp& warp, const machine::Operation&, unsigned lane,
+                              std::uint64_t offset, std::uint32_t bytes, bool in_group) {
+  if (!in_group) return;
+  add_of_warp(warp, fmt::format("\"at\":\"bulk_read\",\"thread\":{},\"offset\":{},\"bytes\":{}",
+                                warp.index * machine::warp_lanes + lane, offset, bytes));
+}
+
+void Tracer::bulk_committed(const machine::Warp& warp) {
+  add_of_warp(warp, fmt::format("\"at\":\"bulk_commit\",\"warp\":{},\"lanes\":{}", warp.index, warp.mask));
+}
+
+void Tracer::bulk_waited_for(const machine::Warp& warp, std::uint32_t groups_left) {
+  add_of_warp(warp, fmt::format("\"at\":\"bulk_wait\",\"warp\":{},\"lanes\":{},\"left\":{}", warp.index,
+                                warp.mask, groups_left));
 }
 
 // Each device's in the order in which they began; of the devices', the one that the host called for first.
@@ -219,7 +296,7 @@ std::string Tracer::json() const {
     for (const Array& array : launch->arrays)
       arrays += fmt::format("{}{{\"name\":{},\"space\":\"{}\",\"bytes\":{},\"offset\":{}}}",
                             arrays.empty() ? "" : ",", quoted(array.name), array.shared ? "shared" : "global",
-                            array.size, array.shared ? array.begin : 0);
+                            array.size, array.shared ? array.begin & machine::cluster_offset_mask : 0);
     launches += fmt::format("{}{{{},\"truncated\":{},\"arrays\":[{}],\n\"events\":[\n{}]}}",
                             launches.empty() ? "" : ",\n", launch->heading, launch->truncated, arrays,
                             launch->events);

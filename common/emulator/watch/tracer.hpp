@@ -39,6 +39,15 @@ public:
   void fence(const machine::Warp&, const machine::Operation&, machine::MemoryScope) override {}
   void barrier(const machine::Block&, const machine::Operation&, unsigned barrier, bool whole_block) override;
   void warp_barrier(const machine::Warp&, const machine::Operation&, std::uint32_t members) override;
+  void cluster_wait(const machine::Warp&, const machine::Operation&) override;
+  void bulk_read_begins(const machine::Warp&, const machine::Operation&, unsigned lane, std::uint64_t offset,
+                        std::uint32_t bytes, bool in_group) override;
+  void bulk_write_begins(const machine::Warp&, const machine::Operation&, unsigned lane, std::uint64_t offset,
+                         std::uint32_t bytes, std::uint64_t mbarrier, std::uint32_t phase) override;
+  void bulk_committed(const machine::Warp&) override;
+  void bulk_waited_for(const machine::Warp&, std::uint32_t groups_left) override;
+  void phases_seen(const machine::Warp&, std::uint32_t lanes, std::uint64_t mbarrier,
+                   std::uint32_t phase) override;
   void notice(const machine::Warp&, const machine::Operation&, machine::Notice, std::uint32_t,
               const machine::Operation*) override {}
 
@@ -47,7 +56,10 @@ private:
   struct Array {
     std::string name;
     bool shared = true;
-    std::uint64_t begin = 0, size = 0; // bytes; of shared variables, offsets in the block's shared memory
+    // Bytes. Shared variables begin at an offset in the block's shared memory, or at the address of another
+    // block's in the cluster (cluster.hpp).
+    std::uint64_t begin = 0, size = 0;
+    bool holds(std::uint64_t address) const { return address >= begin && address - begin < size; }
   };
   struct Launch {
     int device = 0;
@@ -63,9 +75,11 @@ private:
   // The following expect the lock to be held.
   Launch*
   with_room(const machine::Block& block); // the block's launch; null if nothing more of it is recorded
+  static int remote_array_of(Launch& launch, std::uint64_t address);
   int array_of(Launch& launch, const machine::Access& access, std::uint64_t address);
   static std::uint32_t lanes_in(const Array& array, const machine::Access& access, std::uint32_t lanes);
   static void add_access(Launch& launch, const machine::Access& access, int array, std::uint32_t lanes);
+  void add_of_warp(const machine::Warp& warp, const std::string& members); // takes the lock
   std::vector<const Launch*> in_order() const;
 
   const machine::AddressSpace& memory_;

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 LANES = 32
 BANKS = 32
 BANK_BYTES = 4
+OF_BULK_COPIES = ("bulk_write", "phase", "bulk_read", "bulk_commit", "bulk_wait")  # beside the accesses: when they begin and end
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Request:
     wavefronts: int = 1
     ideal: int = 1
     sectors: int = 0
-    bits: list[int] = field(default_factory=list)
+    bits: list[int] = field(default_factory=list)  # of all elements, thread by thread
 
     @property
     def writes(self) -> bool:
@@ -85,14 +86,28 @@ def steps_of(launch: dict, hazards: list[dict]) -> list[Step]:
     block = launch["block"]
     threads = block[0] * block[1] * block[2]
     found: dict[tuple[int, int], Step] = {}
-    phase, round_of, stored, worked, sync = 0, [0] * threads, [False] * threads, [False] * threads, {}
+    ends: dict[int, int] = {}  # the line of the barrier that ended a phase
+    phase_of, round_of, stored, worked, sync = [0] * threads, [0] * threads, [False] * threads, [False] * threads, {}
+
+    def end_phase(members: list[int], line: int) -> None:
+        """Threads that wait for a whole block or cluster go on in the next phase. Warps may pass a cluster's barrier one by one."""
+        ended = max(phase_of[t] for t in members)
+        ends[ended] = line
+        for thread in members:
+            phase_of[thread], round_of[thread], stored[thread], worked[thread] = ended + 1, 0, False, False
+            sync.pop(thread // LANES, None)
+
     for event in launch["events"]:
+        if event["at"] in OF_BULK_COPIES:
+            continue
         if event["at"] == "barrier":
             if event["whole_block"]:
-                end_phase(found, phase, event["line"])
-                phase, round_of, stored, worked, sync = phase + 1, [0] * threads, [False] * threads, [False] * threads, {}
+                end_phase(list(range(threads)), event["line"])
             continue
         members = threads_of(event)
+        if event["at"] == "cluster_wait":
+            end_phase(members, event["line"])
+            continue
         if event["at"] == "warp_barrier":
             sync[event["warp"]] = sync.get(event["warp"], 0) + 1
             following = max(round_of[t] for t in members) + any(worked[t] for t in members)
@@ -102,12 +117,15 @@ def steps_of(launch: dict, hazards: list[dict]) -> list[Step]:
         current = max(round_of[t] for t in members)
         if event["at"] != "store" and any(stored[t] for t in members):
             current += 1
-        key = (phase, current)
+        key = (max(phase_of[t] for t in members), current)
         step = found.setdefault(key, Step(launch["kernel"], threads, arrays))
         step.requests.append(request_of(event, arrays, sync.get(event["warp"], 0)))
         for thread in members:
             stored[thread] = event["at"] != "load" or (stored[thread] and round_of[thread] == current)
             round_of[thread], worked[thread] = current, True
+    for phase, line in ends.items():
+        if last := max((key for key in found if key[0] == phase), default=None):
+            found[last].barrier_line = line
     ordered = [found[key] for key in sorted(found)]
     fill_values(ordered)
     mark_races(found, hazards)
@@ -118,7 +136,8 @@ def arrays_of(launch: dict) -> list[Array]:
     narrowest: dict[int, int] = {}
     for event in launch["events"]:
         if "array" in event:
-            narrowest[event["array"]] = min(event["width"], narrowest.get(event["array"], event["width"]))
+            width = event["width"] // event.get("elements", 1)
+            narrowest[event["array"]] = min(width, narrowest.get(event["array"], width))
     found = []
     for index, array in enumerate(launch["arrays"]):
         width = narrowest.get(index, 4)
@@ -142,22 +161,15 @@ def request_of(event: dict, arrays: list[Array], sync: int) -> Request:
     )  # fmt: skip
 
 
-def end_phase(found: dict, phase: int, line: int) -> None:
-    last = max((key for key in found if key[0] == phase), default=None)
-    if last is not None:
-        found[last].barrier_line = line
-
-
 def fill_values(steps: list[Step]) -> None:
     for step in steps:
         for request in step.requests:
-            if request.bits and request.array.width in (4, 8) and len(request.bits) == len(request.touches):
-                for elements, bits in zip(request.touches.values(), request.bits, strict=True):
-                    request.array.values[elements[0]] = bits
-            elif request.writes:  # the values that an atomic or a vector store leaves are not recorded
-                for elements in request.touches.values():
-                    for element in elements:
-                        request.array.values.pop(element, None)
+            elements = [element for each in request.touches.values() for element in each]
+            if len(request.bits) == len(elements):
+                request.array.values.update(zip(elements, request.bits, strict=True))
+            elif request.writes:  # the values that an atomic leaves are not recorded
+                for element in elements:
+                    request.array.values.pop(element, None)
         step.values = {index: dict(array.values) for index, array in enumerate(step.arrays)}
 
 
