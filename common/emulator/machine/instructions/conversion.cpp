@@ -1,4 +1,4 @@
-// cvt: between integers, floats and halves (PTX ISA 9.7.9.21).
+// cvt: between integers, floats, halves and tf32 (PTX ISA 9.7.9.21).
 //
 // A conversion is a chain of small steps: an 8-bit source is extracted from its register, a half becomes a
 // double, a float is rounded to an integer, and so on, until the value is what the instruction requires. Any
@@ -325,6 +325,44 @@ constexpr auto pack_pair_relu = [](float a, float b) {
   return Pair<H>{H(clip(b)), H(clip(a))};
 };
 
+// cvt.rna.tf32.f32 d, a: a float of which 10 bits of the fraction are kept. PTX leaves open what becomes of
+// NaN and of the other 13 bits; this is what an H100 does with both.
+constexpr u32 tf32_unused = (1u << 13) - 1, tf32_nan = 0x7fff'e000, float_infinity = 0x7f80'0000;
+constexpr bool is_past_finite(u32 bits) {
+  return (bits & float_infinity) == float_infinity;
+}
+constexpr bool is_nan(u32 bits) {
+  return (bits & ~(1u << 31)) > float_infinity;
+}
+constexpr auto tf32_nearest = [](u32 a) -> u32 { // ties to even
+  if (is_nan(a)) return tf32_nan;
+  return (a + tf32_unused / 2 + (a >> 13 & 1)) & ~tf32_unused;
+};
+constexpr auto tf32_towards_zero = [](u32 a) -> u32 { return is_nan(a) ? tf32_nan : a & ~tf32_unused; };
+constexpr auto tf32_away = [](u32 a) -> u32 { // ties away from zero
+  return (is_past_finite(a) ? a : a + (tf32_unused + 1) / 2) & ~tf32_unused;
+};
+template <auto Rounded>
+constexpr auto not_negative = [](u32 a) -> u32 { return a >> 31 && !is_nan(a) ? 0 : Rounded(a); };
+constexpr auto tf32_away_finite = [](u32 a) -> u32 {
+  const u32 rounded = tf32_away(a);
+  return is_past_finite(rounded) ? rounded - (tf32_unused + 1) : rounded;
+};
+
+void decode_tf32(Decoder& decoder, const ptx::Instruction& in) {
+  allow(in, {"rn", "rz", "rna", "relu", "satfinite", "tf32"});
+  need_operands(in, 2);
+  const bool relu = in.has("relu"), finite = in.has("satfinite"), away = in.has("rna");
+  if (type_modifier(in) != ptx::Type::f32 || (finite && !away) || (relu && away)) refuse(in);
+  Handler run = nullptr;
+  if (away) run = finite ? unary<tf32_away_finite, u32, u32> : unary<tf32_away, u32, u32>;
+  if (in.has("rn")) run = relu ? unary<not_negative<tf32_nearest>, u32, u32> : unary<tf32_nearest, u32, u32>;
+  if (in.has("rz"))
+    run = relu ? unary<not_negative<tf32_towards_zero>, u32, u32> : unary<tf32_towards_zero, u32, u32>;
+  decoder.emit(need(run, in), decoder.destination(in.operands[0], 4),
+               decoder.source(in.operands[1], ptx::Type::f32));
+}
+
 Rounding rounding_of(const ptx::Instruction& in) {
   if (in.has("rn") || in.has("rni")) return Rounding::nearest;
   if (in.has("rz") || in.has("rzi")) return Rounding::zero;
@@ -345,6 +383,7 @@ void decode_pack(Decoder& decoder, const ptx::Instruction& in, ptx::Type to) {
 }
 
 void decode_cvt(Decoder& decoder, const ptx::Instruction& in) {
+  if (in.has("tf32")) return decode_tf32(decoder, in);
   allow(in, {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "sat", "ftz", "relu"});
   ptx::Type to = type_modifier(in, 1), from = type_modifier(in);
   if (in.operands.size() == 3) return decode_pack(decoder, in, to);

@@ -78,8 +78,6 @@ void attributes() {
   cudaStream_t stream = nullptr, copy = nullptr;
   SHOW(cudaStreamCreate(&stream));
   SHOW(cudaStreamCreate(&copy));
-  SHOW(cudaStreamGetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
-  SHOW_VALUE(value.syncPolicy);
   value = {};
   value.syncPolicy = cudaSyncPolicyYield;
   SHOW(cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
