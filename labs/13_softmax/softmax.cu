@@ -279,8 +279,8 @@ __device__ __forceinline__ void kept_of(const Row<T>& row) {
   // BEGIN kept
   // TODO: Read the row once, into float values[count]: row.load(values, beyond), where `beyond` must be like
   // a masked element. known_of(values) says what this thread knows, and turns its values into exponentials;
-  // join_block() says what the block knows. Multiply each value by exponential(this thread's largest - the
-  // block's) / the block's sum, and write the row once: row.store(values). (7 lines)
+  // one call of join_block() says what the block knows. Multiply each value by exponential(this thread's
+  // largest - the block's) / the block's sum, and write the row once: row.store(values). (7 lines)
   // END kept
 }
 

@@ -376,7 +376,8 @@ std::byte* local_at(Warp& warp, const Operation* op, unsigned lane, std::uint64_
                     {.kind = Fault::Kind::out_of_bounds,
                      .message = fmt::format("{} {} bytes at offset {} of its local memory, which ends at {}",
                                             verb(kind), width, static_cast<std::int64_t>(offset), stride),
-                     .region = Fault::Region::local},
+                     .region = warp.worker->in_clusters && names_rank(offset) ? Fault::Region::local_by_rank
+                                                                              : Fault::Region::local},
                     1u << lane);
     return warp.worker->nowhere(1u << lane);
   }

@@ -64,6 +64,7 @@ struct Fault {
     assertion,
     barrier,
     no_mbarrier,   // it is not initialised
+    more_arrivals, // than an mbarrier waits for
     phase,         // an mbarrier waits for arrivals that do not come
     missing_bytes, // an mbarrier waits for bytes that do not come
     warp_mask,
@@ -88,11 +89,13 @@ struct Fault {
     missing_shared,
     other_block,
     local,
+    local_by_rank,
     surface,
     end_of_array,
     nowhere
-  } region{}; // of a bad access; missing: none was given; other: of the cluster; end: it begins within;
-              // nowhere: far from any
+  } region{}; // of a bad access; missing: none was given; other: of the cluster; by_rank: a thread's own
+              // memory, as if it were that of a block of the cluster; end: it begins within; nowhere: far
+              // from any
   // Of an access past the end of an array in global memory: which element, of how many. 0 of 0: unknown.
   std::uint64_t element = 0, elements = 0;
   std::uint64_t address = 0, block = 0; // of a bad access

@@ -40,7 +40,7 @@ std::vector<Frame::Slot> listed_slots(const Code& code, std::uint32_t& position)
 void Warp::start(std::uint32_t active, const Operation* entry) {
   alive = active;
   carry = 0;
-  cluster_arrived = cluster_released = 0;
+  cluster_arrived = cluster_released = has_bulk_groups = 0;
   reconvergence = rendezvous = -1;
   reconvergence_at = nullptr;
   reconvergence_points.clear();

@@ -115,8 +115,9 @@ struct Warp {
   // Lanes that have arrived at the cluster's barrier and not waited there since: others have yet to arrive,
   // or not.
   std::uint32_t cluster_arrived = 0, cluster_released = 0;
-  std::uint32_t carry = 0;          // the condition-code register, one bit per lane (add.cc)
-  std::vector<DivergentPath> paths; // those that do not run
+  std::uint32_t has_bulk_groups = 0; // lanes that have committed bulk copies
+  std::uint32_t carry = 0;           // the condition-code register, one bit per lane (add.cc)
+  std::vector<DivergentPath> paths;  // those that do not run
   std::vector<ReconvergencePoint> reconvergence_points;
   std::vector<Rendezvous> rendezvouses;
   std::byte* kernel_frame = nullptr;

@@ -90,7 +90,7 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
   to.warp_instructions += did.warps;
   to.thread_instructions += did.threads;
   if (one.name.starts_with("cp.async.bulk.wait_group") && one.operation.e == 0)
-    to.bulk_waits_for_all += did.warps;
+    to.bulk_waits_for_all += did.lanes;
   switch (one.facts.work) {
   case Work::shuffle:
     to.shuffles += did.warps;

@@ -26,6 +26,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
   case Kind::no_mbarrier:
     return {HazardKind::barrier, HazardCause::mbarrier_not_initialised};
+  case Kind::more_arrivals:
+    return {HazardKind::barrier, HazardCause::more_arrivals};
   case Kind::phase:
     return {HazardKind::barrier, HazardCause::phase_never_complete};
   case Kind::missing_bytes:
@@ -110,6 +112,7 @@ Hazard hazard_from(const machine::Fault& fault) {
                    : fault.region == Region::missing_shared         ? HazardCause::no_shared_given
                    : fault.region == Region::other_block            ? HazardCause::outside_cluster
                    : fault.region == Region::local                  ? HazardCause::beyond_local
+                   : fault.region == Region::local_by_rank          ? HazardCause::local_by_rank
                    : fault.region == Region::surface                ? HazardCause::beyond_surface
                    : fault.region == Region::end_of_array           ? HazardCause::partly_beyond
                    : fault.argument == Argument::null               ? HazardCause::null_argument

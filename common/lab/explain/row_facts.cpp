@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 namespace lab {
@@ -24,7 +23,7 @@ bool is_near(double a, double b) {
 class WrongRow {
 public:
   WrongRow(const Rung& rung, const Failure& failure, const Sequence& input, std::size_t row)
-      : rung_(rung), given_(failure.given), columns_(given_.n / given_.rows), row_(row),
+      : rung_(rung), given_(failure.given), type_(input.type), columns_(given_.n / given_.rows), row_(row),
         poison_(poison(failure.variant->result_type, given_.kind)),
         expected_(expect_row(rung, given_, input, row)),
         got_(std::span(failure.results).subspan(row * columns_, columns_)) {
@@ -130,7 +129,17 @@ private:
   // Of an RMS norm: each element is divided by one root.
   Diagnosis factor() const {
     const std::optional<double> same = common_factor();
-    if (!same) return factors_of_groups();
+    if (!same && std::ranges::all_of(got_, [](double x) { return x == 0; }))
+      return {"all-zero",
+              fmt::format(
+                  "Every result of {} is 0, as if the sum of the squares were infinite, and no element's "
+                  "square is. With what does a thread's sum begin, and what stands where it has no element?",
+                  the_row()),
+              true};
+    if (!same) {
+      Diagnosis rounded = rounded_on_the_way();
+      return rounded.kind.empty() ? factors_of_groups() : rounded;
+    }
     if (is_near(*same, 1))
       return {
           "nearly-right",
@@ -185,33 +194,36 @@ private:
     return known;
   }
 
-  // Columns that are neighbours share a factor, in groups of this size; 1: they do not.
-  std::size_t group_of_neighbours(const std::vector<std::pair<std::size_t, double>>& factors) const {
-    std::size_t size = 0;
-    for (std::size_t i = 1; i < factors.size(); ++i)
-      if (!is_near(factors[i].second, factors[i - 1].second)) size = std::gcd(size, factors[i].first);
-    return size;
+  // Columns that are neighbours and off by one factor.
+  struct Run {
+    std::size_t first = 0, last = 0;
+    double factor = 0;
+  };
+  std::vector<Run> runs() const {
+    std::vector<Run> found;
+    for (const auto& [column, factor] : factors()) {
+      if (found.empty() || !is_near(factor, found.back().factor)) found.push_back({column, column, factor});
+      found.back().last = column;
+    }
+    return found;
   }
 
   // A thread's elements, a warp's or a block's are neighbours, and a mistake in what is known of them alone
   // puts them off by one factor.
   Diagnosis factors_of_groups() const {
-    const auto known = factors();
-    const std::size_t size = group_of_neighbours(known);
-    if (size < 2) return {};
-    const auto group_of = [&](const auto& each) { return each.first / size; };
-    const auto in_words = [&](const auto& each) {
-      const std::size_t begin = group_of(each) * size, end = std::min(begin + size, columns_);
-      return fmt::format("columns {} to {} are {:.6g} times", begin, end - 1, each.second);
+    const std::vector<Run> found = runs();
+    const auto is_long = [](const Run& run) { return run.last > run.first; };
+    if (found.size() < 2 || !std::all_of(found.begin(), found.end() - 1, is_long)) return {};
+    const auto in_words = [](const Run& run) {
+      const std::string columns = fmt::format("columns {} to {}", run.first, run.last);
+      return is_near(run.factor, 1)
+                 ? columns + " are right"
+                 : fmt::format("{} are {:.6g} times what they should be", columns, run.factor);
     };
-    const auto& one = known.front();
-    const auto other =
-        std::ranges::find_if(known, [&](const auto& each) { return group_of(each) != group_of(one); });
     return {"factors-of-groups",
-            fmt::format("In {}, {} what they should be, and {}: each {} columns that are neighbours share a "
-                        "factor, as if they had a maximum or a sum of their own. Which threads hold them, "
-                        "and what do these know of the rest of the row?",
-                        the_row(), in_words(one), in_words(*other), size),
+            fmt::format("In {}, {}, and {}: neighbours share a factor, as if they had a maximum or a sum of "
+                        "their own. Which threads hold them, and what do these know of the rest of the row?",
+                        the_row(), in_words(found[0]), in_words(found[1])),
             true};
   }
 
@@ -223,10 +235,19 @@ private:
               fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.",
                           infinite - got_.begin(), the_row()),
               true};
+    if (Diagnosis found = all_equal(); !found.kind.empty()) return found;
+    if (are_exponentials_of_exponentials())
+      return {
+          "exponential-twice",
+          fmt::format("The results of {} are made of exp(exp(x - a) - b), with numbers a and b: what was an "
+                      "exponential already has been taken for an element.",
+                      the_row()),
+          true};
     const auto known = factors();
     const auto other = std::ranges::find_if(
         known, [&](const auto& each) { return !is_near(each.second, known.front().second); });
     if (other == known.end()) return {};
+    if (Diagnosis found = rounded_on_the_way(); !found.kind.empty()) return found;
     if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
     return {
         "factors-differ",
@@ -236,12 +257,74 @@ private:
         true};
   }
 
+  // The logarithm of such a result is exp(x - a), and a number more that is the same for the whole row; a is
+  // a thread's, a warp's or the row's, and at most x, so that the largest of these exponentials is 1. Four
+  // neighbours belong to one thread, or to threads that know the same.
+  bool are_exponentials_of_exponentials() const {
+    constexpr double large_enough = 0.01, near = 0.02; // for what the rounding of the results leaves
+    constexpr std::size_t together = 4, enough = 8;
+    const double most = std::ranges::max(got_);
+    if (!(most > 0) || std::isinf(most)) return false;
+    const auto inner = [&](std::size_t column) { return std::log(got_[column] / most) + 1; };
+    std::size_t pairs = 0;
+    for (std::size_t column = 1; column < columns_; ++column) {
+      const double before = inner(column - 1), now = inner(column);
+      if (column % together == 0 || !(before > large_enough) || !(now > large_enough)) continue;
+      const double apart = std::log(now / before), wanted = elements_[column] - elements_[column - 1];
+      if (std::abs(apart - wanted) > near) return false;
+      pairs += std::abs(wanted) > 5 * near; // others show nothing
+    }
+    return pairs >= enough;
+  }
+
+  // As those of equal elements are.
+  Diagnosis all_equal() const {
+    const double equal = 1 / static_cast<double>(columns_);
+    if (columns_ < 2 || !std::ranges::all_of(got_, [&](double x) { return is_near(x, equal); })) return {};
+    return {"all-equal",
+            fmt::format(
+                "Each of the {} results of {} is 1 / {}: each exponential was exp(0). Was an element's own "
+                "value subtracted from it, as the maximum of a thread that has one element?",
+                columns_, the_row(), columns_),
+            true};
+  }
+
+  // One rounding to bfloat16 changes a number by up to 1 in 2^8.
+  Diagnosis rounded_on_the_way() const {
+    constexpr double two_roundings = 2.0 / 256;
+    const auto known = factors();
+    const bool all_near = std::ranges::all_of(
+        known, [](const auto& each) { return std::abs(each.second - 1) < two_roundings; });
+    if (type_ != Type::bfloat16 || !all_near) return {};
+    return {
+        "rounded-on-the-way",
+        fmt::format(
+            "Every result of {} is off by less than {:.2g} %, which is what one or two roundings to bfloat16 "
+            "(8 bits) make. Are all steps but the last in float?",
+            the_row(), 100 * two_roundings),
+        true};
+  }
+
   // The sum over the first columns of each so many.
   double terms(std::size_t of_so_many, std::size_t first) const {
     double sum = 0;
     for (std::size_t column = 0; column < columns_; ++column)
       if (column % of_so_many < first) sum += std::exp(elements_[column] - expected_.largest);
     return sum;
+  }
+
+  // What the divisor has too much, if it is what so many elements that are 0 would add.
+  std::string zeros_in_words(double divisor) const {
+    const double zero = std::exp(-expected_.largest), count = (divisor - expected_.sum) / zero;
+    const double whole = std::round(count);
+    constexpr double most = 1 << 17, far_from_chance = 1e-3; // the results are floats
+    if (whole < 1 || whole > most || std::abs(count - whole) > far_from_chance * whole ||
+        std::abs(count - whole) > 0.05)
+      return "";
+    return fmt::format(
+        "{:.6g} more is {:.0f} times exp(0 - {:.6g}), as if the row had {:.0f} elements more that are 0. "
+        "What stands where a thread has no element?",
+        divisor - expected_.sum, whole, expected_.largest, whole);
   }
 
   // All results are right but for the number that they are divided by.
@@ -256,6 +339,8 @@ private:
           fmt::format("The results of {} are the exponentials themselves, as if their sum, {:.6g}, were 1.",
                       the_row(), expected_.sum),
           true};
+    if (const std::string zeros = zeros_in_words(divisor); !zeros.empty())
+      return {"zeros-in-the-sum", fmt::format("{} {}", fact, zeros), true};
     const std::size_t threads = std::min<std::size_t>(given_.block, columns_);
     if (is_near(terms(threads, 1), divisor))
       return {"part-of-the-sum",
@@ -272,6 +357,7 @@ private:
 
   const Rung& rung_;
   const Case& given_;
+  Type type_;
   std::size_t columns_, row_;
   double poison_;
   ExpectedRow expected_;

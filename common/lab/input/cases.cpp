@@ -48,6 +48,10 @@ void add_cases_of_row_function(std::vector<Case>& cases, const Rung& rung, unsig
   constexpr std::size_t long_enough = 1 << 18; // one row takes the emulator a moment
   // More rows than a device has room for, several times over.
   if (rung.wide_columns <= long_enough) add(Kind::scores, 3000, 32);
+  // A row that is long for the threads of a small block.
+  constexpr std::size_t long_for_few = 20011;
+  constexpr unsigned few = 64;
+  if (long_for_few <= rung.max_columns) cases.push_back({Kind::scores, long_for_few, 1, few, 0});
   if (!rung.wide_columns) return;
   add(Kind::scores, 1, rung.wide_columns);
   add(Kind::scores, rung.wide_columns > long_enough ? 1 : 2, rung.wide_columns - 5);

@@ -290,6 +290,14 @@ Sequence with_other_numbers(const Sequence& input) {
   return make_sequence(input.type, input.op, input.kind, input.n, input.seed + 1000003);
 }
 
+Sequence with_identities(Sequence input) {
+  constexpr std::uint64_t one_in = 8;
+  for (std::size_t i = 0; i < input.period; ++i)
+    if (mix(input.seed ^ i) % one_in == 0)
+      store_value(input.type, identity(input.type, input.op), input.values.data() + i * size_of(input.type));
+  return input;
+}
+
 Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   last = std::min(last, input.n);
   if (first >= last) return {identity(input.type, input.op), 0};

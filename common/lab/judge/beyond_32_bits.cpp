@@ -1,5 +1,7 @@
 #include "judge/beyond_32_bits.hpp"
 
+#include "run/memory.hpp"
+
 #include <fmt/format.h>
 
 namespace lab {
@@ -36,9 +38,20 @@ Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   if (input.rows > 1)
     return {input, fmt::format("{} rows of {}, all 0 but the first {} elements and the last {}", rows,
                                columns, block, block)};
+  if (rung.beyond_32_bits == Beyond32Bits::in_passes)
+    return {input, fmt::format("n = {}, all 0 but the first {} and the last {}", input.n, block, block)};
   put(first_of_33_bits / 2 - block, 2 * std::size_t{block});
   return {input, fmt::format("n = {}, all 0 but the first {}, the last {} and {} in the middle", input.n,
                              block, block, 2 * block)};
+}
+
+// The rung may ask for more scratch memory than it needs.
+std::optional<Outcome> run_if_it_fits(const Variant& variant, const SparseInput& input) {
+  try {
+    return runner().run_ends(variant, input);
+  } catch (const OutOfMemory&) {
+    return std::nullopt;
+  }
 }
 
 // "" where they are right.
@@ -69,7 +82,7 @@ std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options&
   if (rung.beyond_32_bits == Beyond32Bits::not_tried || options.n || options.rows) return std::nullopt;
   const Variant& variant = rung.variants[0];
   const Tried with = tried(rung, variant, options.seed);
-  const std::optional<Outcome> outcome = runner().run_ends(variant, with.input);
+  const std::optional<Outcome> outcome = run_if_it_fits(variant, with.input);
   if (!outcome) return std::nullopt;
   const std::string wrong =
       outcome->error.empty() ? wrong_with(outcome->results, rung, with.input) : outcome->error;

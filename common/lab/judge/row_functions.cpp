@@ -63,6 +63,12 @@ bool is_right(double expected, double tolerance, double got) {
   return got == expected || std::abs(got - expected) <= tolerance;
 }
 
+int digits_that_differ(double a, double b) {
+  int digits = 6;
+  while (digits < 17 && fmt::format("{:.{}g}", a, digits) == fmt::format("{:.{}g}", b, digits)) ++digits;
+  return digits;
+}
+
 // "row 3, column 17", and what is special about the row.
 std::string place(const Rung& rung, const Case& given, std::size_t row, std::size_t column) {
   std::string text =
@@ -101,9 +107,10 @@ void judge_rows(const Rung& rung, const Case& given, const Sequence& input, std:
     if (const auto column = first_wrong(expected, got)) {
       const double tolerance = expected.tolerances[*column];
       check.ok = false;
-      check.message = fmt::format("expected {:.6g}{}, got {:.6g} ({})", expected.values[*column],
+      const int digits = digits_that_differ(expected.values[*column], got[*column]);
+      check.message = fmt::format("expected {:.{}g}{}, got {:.{}g} ({})", expected.values[*column], digits,
                                   tolerance > 0 ? fmt::format(" within {:.2g}", tolerance) : "", got[*column],
-                                  place(rung, given, row, *column));
+                                  digits, place(rung, given, row, *column));
       return;
     }
     for (std::size_t column = 0; column < columns; ++column) {

@@ -172,6 +172,7 @@ std::vector<Rung> tree() {
           .promise(one_atomic_per_block()),
       Rung("many_pass")
           .builds_on("first_add")
+          .tried_beyond_32_bits(Beyond32Bits::in_passes)
           .same_bits()
           .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
           .promise(no_atomic_for_block_sums())

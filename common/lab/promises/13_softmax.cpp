@@ -47,15 +47,35 @@ Promise stores_vectors() {
       "single elements");
 }
 std::vector<Promise> in_clusters() {
-  return {at_least(
-              Counter::blocks, [](const Size& s) { return 2 * double(s.rows); },
-              "a cluster of two blocks or more per row"),
-          at_least(Counter::dsmem_load_requests, once_per_block,
-                   "each block must read in the other blocks' shared memory what they know"),
-          writes_each_element_once(), none(Counter::atomic_operations, "the blocks meet in shared memory")};
+  return {
+      at_least(
+          Counter::blocks, [](const Size& s) { return 2 * double(s.rows); },
+          "a cluster of two blocks or more per row"),
+      at_least(Counter::dsmem_load_requests, once_per_block,
+               "each block must read in the other blocks' shared memory what they know"),
+      at_most(
+          Counter::dsmem_bytes_per_request, [](const Size& s) { return 8 * s.blocks / double(s.rows); },
+          "lane r of a warp reads what the block of rank r has stored, 8 bytes, and the other lanes nothing"),
+      at_most(
+          Counter::barriers_per_block, [](const Size&) { return 4.0; },
+          "join_block() has two barriers, and the cluster meets twice: when all have stored, and when all "
+          "have read"),
+      writes_each_element_once(),
+      none(Counter::atomic_operations, "the blocks meet in shared memory")};
 }
 std::vector<Promise> of_one_block() {
   return {one_block_per_row(), writes_each_element_once()};
+}
+// block_reduce() and join_block() take each warp's lanes twice through five distances, with two values, or
+// for the maximum and then for the sum.
+std::vector<Promise> reduced_by(const char* what, int calls) {
+  return {none(Counter::atomic_operations, "a block combines what its threads know without atomics"),
+          at_least(
+              Counter::shuffles, [](const Size& s) { return 20 * s.blocks; }, what),
+          calls == 1 ? at_most(
+                           Counter::barriers_per_block, [](const Size&) { return 3.0; }, what)
+                     : at_most(
+                           Counter::barriers_per_block, [](const Size&) { return 5.0; }, what)};
 }
 
 } // namespace
@@ -66,16 +86,20 @@ std::vector<Rung> softmax() {
           .computes(RowFunction::softmax)
           .depth(depth_of_row)
           .promise(of_one_block())
+          .promise(reduced_by(
+              "block_reduce(), which has two barriers, combines what the threads have by shuffles: once "
+              "for the maximum and once for the sum",
+              2))
           .promise(reads_each_element<3>())
           .promise(walks_side_by_side<3>()),
       Rung("online")
           .computes(RowFunction::softmax)
           .depth(depth_of_row)
           .promise(of_one_block())
-          .promise(at_most(
-              Counter::barriers_per_block, [](const Size&) { return 3.0; },
-              "block_reduce() has two barriers, and one call of it is enough: what a thread knows is the "
-              "maximum and the sum together"))
+          .promise(reduced_by(
+              "block_reduce() combines by shuffles, has two barriers, and one call of it is enough: what a "
+              "thread knows is the maximum and the sum together",
+              1))
           .promise(reads_each_element<2>())
           .promise(walks_side_by_side<2>()),
       Rung("kept")
@@ -84,6 +108,10 @@ std::vector<Rung> softmax() {
           .tried_with_columns(widest_kept)
           .depth(depth_of_row)
           .promise(of_one_block())
+          .promise(reduced_by(
+              "join_block() combines by shuffles, has two barriers, and one call of it is enough: what it "
+              "gives is the maximum and the sum together",
+              1))
           .promise(stores_vectors())
           .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>()),
@@ -110,7 +138,7 @@ std::vector<Rung> softmax() {
           .promise(at_least(
               Counter::bulk_loads_in_flight,
               [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
-              "the rows of the next two turns must be on their way while this one's is worked on"))
+              "when a turn waits for its row, the next turn's must be on its way, too"))
           .promise(at_most(
               Counter::bulk_waits_for_all, once_per_block,
               "all stores must be waited for only once, at the end: in each turn, this turn's may still be "
@@ -142,6 +170,11 @@ std::vector<Rung> softmax() {
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n); },
               "each element must be read once"))
+          .promise(at_most(
+              Counter::global_load_requests,
+              [](const Size& s) { return 2.0 * double(s.rows * ceil_div(s.n / s.rows, 256)); },
+              "eight_elements() reads 16 bytes per lane: one request for the 256 elements of a "
+              "multiplication"))
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("rms_norm")

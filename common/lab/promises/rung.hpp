@@ -84,6 +84,7 @@ enum class Beyond32Bits {
   not_tried,
   in_a_walk, // each block begins with the tile at its own place, and goes on by the threads of the grid
   in_tiles,  // each block has the tile of elements at its own place, and the last block the last elements
+  in_passes, // the same, and then again with the sums of the blocks
   in_rows,   // the first block has the first row of a matrix, and the last block the last one
 };
 

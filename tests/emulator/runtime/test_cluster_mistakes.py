@@ -24,6 +24,11 @@ class ClusterMistakes(mistakes.Mistakes):
             "rank_without_clusters", "out-of-bounds", "the block of rank 1; its cluster has one block", "cudaErrorIllegalAddress"
         )
 
+    def test_a_variable_that_is_not_shared(self):
+        hazard = self.told("local_by_rank")[0]
+        self.assertEqual((hazard["kind"], hazard["line"]), ("out-of-bounds", self.line_of("local_by_rank")), hazard)
+        self.assertIn("Declare what other blocks read as __shared__", hazard["advice"])
+
     def test_beyond_the_other_blocks_memory(self):
         self.check_error(
             "beyond_the_end",

@@ -16,12 +16,12 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // Of a row of these elements, column c of which became weight(c, the row's sum of exponentials).
 std::string said_of(const Elements& elements, const std::function<double(std::size_t, double)>& weight,
-                    RowFunction function = RowFunction::softmax) {
-  Sequence input{Type::float32, Kind::scores, Operator::add, elements.size(), elements.size(), 1, {}};
-  input.values.resize(elements.size() * sizeof(float));
+                    RowFunction function = RowFunction::softmax, Type type = Type::float32) {
+  Sequence input{type, Kind::scores, Operator::add, elements.size(), elements.size(), 1, {}};
+  input.values.resize(elements.size() * size_of(type));
   double sum = 0;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    store_value(Type::float32, elements[i], input.values.data() + i * sizeof(float));
+    store_value(type, elements[i], input.values.data() + i * size_of(type));
     sum += std::exp(elements[i]);
   }
   const Variant variant;
@@ -78,9 +78,13 @@ TEST(RowFacts, OfAnRmsNorm) {
             "formula is epsilon: is it added to the mean of the squares, before the root is taken?");
   EXPECT_TRUE(
       divided_by([](std::size_t i) { return i / 8 % 2 == 0 ? 1.0 : 2.0; })
-          .ends_with("each 8 columns that are neighbours share a factor, as if they had a maximum or a "
-                     "sum of their own. Which threads hold them, and what do these know of the rest of "
-                     "the row?"));
+          .ends_with("columns 0 to 7 are 2 times what they should be, and columns 8 to 15 are right: "
+                     "neighbours share a factor, as if they had a maximum or a sum of their own. Which "
+                     "threads hold them, and what do these know of the rest of the row?"));
+  EXPECT_EQ(
+      divided_by([](std::size_t) { return infinite; }),
+      "Every result of the row is 0, as if the sum of the squares were infinite, and no element's square "
+      "is. With what does a thread's sum begin, and what stands where it has no element?");
 }
 
 TEST(RowFacts, OfAnRmsNormOfSmallElements) {
@@ -89,6 +93,46 @@ TEST(RowFacts, OfAnRmsNormOfSmallElements) {
                 elements, [](std::size_t, double) { return 1; }, RowFunction::rms_norm),
             "Every result of the row is 31.6386 times what it should be. Its elements are so small that "
             "epsilon is most of what stands under the root: 1e-05, and the mean of the squares is 1e-08.");
+}
+
+TEST(RowFacts, ElementsThatAreTheirOwnMaximum) {
+  EXPECT_EQ(
+      said_of(row(100), [](std::size_t, double) { return 0.01; }),
+      "Each of the 100 results of the row is 1 / 100: each exponential was exp(0). Was an element's own "
+      "value subtracted from it, as the maximum of a thread that has one element?");
+}
+
+TEST(RowFacts, ExponentialsOfExponentials) {
+  const Elements elements = row(100, 3);
+  EXPECT_EQ(
+      said_of(elements, [&](std::size_t i, double) { return std::exp(std::exp(elements[i]) - 5) / 7; }),
+      "The results of the row are made of exp(exp(x - a) - b), with numbers a and b: what was an exponential "
+      "already has been taken for an element.");
+}
+
+TEST(RowFacts, ZerosWhereThereIsNoElement) {
+  Elements elements(100, 1);
+  elements[3] = 2;
+  const auto more = [&](double count) {
+    return said_of(elements,
+                   [&](std::size_t i, double sum) { return std::exp(elements[i]) / (sum + count); });
+  };
+  EXPECT_TRUE(more(28).ends_with(
+      " 3.78939 more is 28 times exp(0 - 2), as if the row had 28 elements more that are 0. What "
+      "stands where a thread has no element?"))
+      << more(28);
+  EXPECT_EQ(more(28.4).find("exp(0"), std::string::npos) << more(28.4);
+}
+
+TEST(RowFacts, RoundedBeforeTheEnd) {
+  const Elements elements = row(100);
+  const auto off = [&](std::size_t i, double sum) {
+    return std::exp(elements[i]) / sum * (1 + (i % 3 ? 0.004 : -0.004));
+  };
+  EXPECT_TRUE(said_of(elements, off, RowFunction::softmax, Type::bfloat16)
+                  .starts_with("Every result of the row is off by less than 0.78 %, which is what one or two "
+                               "roundings to bfloat16 (8 bits) make."));
+  EXPECT_TRUE(said_of(elements, off).starts_with("Column 0 of the row is 0.996 times what it should be"));
 }
 
 TEST(RowFacts, ADivisorThatIsTheSumOfSomeColumns) {

@@ -244,10 +244,12 @@ Handler reduction_of(const ptx::Instruction& in, ptx::Type type) {
 }
 
 const Operation* commit_bulk(Warp& warp, const Operation* op) {
+  warp.has_bulk_groups |= warp.mask;
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->bulk_committed(warp);
   return op + 1;
 }
 const Operation* wait_for_bulk(Warp& warp, const Operation* op) {
+  warp.counters[op->index].lanes += static_cast<u64>(std::popcount(warp.has_bulk_groups & warp.mask));
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->bulk_waited_for(warp, op->e);
   return op + 1;
 }

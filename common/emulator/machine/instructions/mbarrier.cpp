@@ -66,10 +66,9 @@ void change(Warp& warp, const Operation* op, unsigned lane, u64 address, Change 
 
 void arrive(Warp& warp, const Operation* op, unsigned lane, Mbarrier& barrier, u64 count) {
   if (count > barrier.pending)
-    stop(warp, op, Fault::Kind::barrier,
-         fmt::format("arrives {} times at a barrier that waits for {} more: it is not initialised, or for "
-                     "fewer threads",
-                     count, static_cast<u64>(barrier.pending)),
+    stop(warp, op, Fault::Kind::more_arrivals,
+         fmt::format("arrives {} at a barrier whose phase waits for {} more",
+                     count == 1 ? "once" : fmt::format("{} times", count), static_cast<u64>(barrier.pending)),
          1u << lane);
   barrier.pending -= count;
   barrier.advance();

@@ -140,6 +140,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
     return cudaErrorMemoryAllocation;
   case Kind::trap:
   case Kind::no_mbarrier:
+  case Kind::more_arrivals:
   case Kind::warp_mask:
   case Kind::partial_warp:
     return cudaErrorLaunchFailure;

@@ -52,6 +52,15 @@ __global__ void arrive(bool begins, char* to) {
   to[threadIdx.x] = 1;
 }
 
+__global__ void all_arrive(char* to) {
+  __shared__ std::uint64_t full;
+  if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1);
+  __syncthreads();
+  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
+                                 16); // all arrive
+  to[threadIdx.x] = 1;
+}
+
 __global__ void within_block(char* to) {
   __shared__ alignas(16) char values[2][32];
   __shared__ std::uint64_t full;
@@ -108,6 +117,7 @@ int main(int argc, char** argv) {
   if (is("missing_bytes")) load<<<1, 32>>>(a, 112, 128, 0, b);
   if (is("wrong_parity")) load<<<1, 32>>>(a, 112, 112, 1, b);
   if (is("not_begun")) arrive<<<1, 32>>>(false, b);
+  if (is("all_arrive")) all_arrive<<<1, 32>>>(b);
   if (is("no_cluster")) launch_within_block(b, false);
   if (is("branch")) multiply<<<1, 32>>>(reinterpret_cast<float*>(b), 16, false);
   if (is("gone")) multiply<<<1, 32>>>(reinterpret_cast<float*>(b), 16, true);

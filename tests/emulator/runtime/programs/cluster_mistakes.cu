@@ -35,6 +35,14 @@ __global__ void __cluster_dims__(size) beyond_the_end(int* out) {
   cluster.sync();
 }
 
+__global__ void __cluster_dims__(size) local_by_rank(int* out) {
+  int value = threadIdx.x;
+  const auto cluster = cg::this_cluster();
+  cluster.sync();
+  out[threadIdx.x] = *cluster.map_shared_rank(&value, 1); // local_by_rank
+  cluster.sync();
+}
+
 // Thread 0 of block 0 waits for its block, and all others wait for it.
 __global__ void __cluster_dims__(size) left_behind(int* out) {
   const auto cluster = cg::this_cluster();
@@ -87,6 +95,7 @@ int main(int, char** words) {
   if (is("rank_outside")) rank_outside<<<size, 32>>>(out);
   if (is("rank_without_clusters")) rank_without_clusters<<<2, 1>>>(out);
   if (is("beyond_the_end")) beyond_the_end<<<size, 32>>>(out);
+  if (is("local_by_rank")) local_by_rank<<<size, 32>>>(out);
   if (is("left_behind")) left_behind<<<size, 64>>>(out);
   if (is("arrives_twice")) arrives_twice<<<size, 32>>>(out);
   if (is("never_arrives")) never_arrives<<<size, 32>>>(out);
