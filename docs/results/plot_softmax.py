@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Write the tables of softmax.md and the picture softmax.svg from softmax_h200.json, which tests/gpu/softmax.py measured."""
+"""Write the tables of softmax.md and the picture softmax.svg from softmax_h200.json and softmax_h100.json, which tests/gpu/softmax.py
+measured."""
 
 import json
 import re
@@ -11,7 +12,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
 HERE = Path(__file__).parent
-DATA, PAGE, PICTURE = HERE / "softmax_h200.json", HERE / "softmax.md", HERE / "softmax.svg"
+PAGE, PICTURE = HERE / "softmax.md", HERE / "softmax.svg"
 RUNGS = ["three_reads", "online", "kept", "cluster", "bulk_copies", "longest_rows"]
 OTHERS = ["torch softmax", "compiled softmax"]
 NORMS = ["rms_norm", "torch rms_norm", "compiled rms_norm"]
@@ -53,15 +54,21 @@ def draw(tables: dict) -> None:
     figure.savefig(PICTURE, metadata={"Date": None})
 
 
-def main() -> None:
-    report = json.loads(DATA.read_text())
+def fill(device: str, heading: str) -> dict:
+    """Puts a device's tables between its marks in the page; returns them."""
+    tables = json.loads((HERE / f"softmax_{device}.json").read_text())["tables"]
     parts = []
-    for dtype, rows in report["tables"].items():
-        parts += [f"## {dtype}", table(rows, [*RUNGS, *OTHERS]), table(rows, NORMS)]
-    page = PAGE.read_text()
+    for dtype, rows in tables.items():
+        parts += [f"{heading} {dtype}", table(rows, [*RUNGS, *OTHERS]), table(rows, NORMS)]
     made = "\n\n".join(parts)
-    PAGE.write_text(re.sub(r"(<!-- tables -->\n).*?(\n<!-- /tables -->)", lambda m: f"{m[1]}\n{made}\n{m[2]}", page, flags=re.DOTALL))
-    draw(report["tables"])
+    marks = rf"(<!-- tables of {device} -->\n).*?(\n<!-- /tables of {device} -->)"
+    PAGE.write_text(re.sub(marks, lambda m: f"{m[1]}\n{made}\n{m[2]}", PAGE.read_text(), flags=re.DOTALL))
+    return tables
+
+
+def main() -> None:
+    draw(fill("h200", "##"))
+    fill("h100", "###")
 
 
 if __name__ == "__main__":

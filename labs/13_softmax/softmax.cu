@@ -516,9 +516,34 @@ __global__ void __launch_bounds__(most_threads)
   rms_norm_of<count>(Row<T>(input + blockIdx.x * columns, output + blockIdx.x * columns, columns), 1e-5f);
 }
 
+// A block's work on its part of a row that is longer, of so many columns.
+template <int count, class T>
+__device__ void rms_norm_of_part(const Row<T>& part, std::size_t columns, float epsilon) {
+  // BEGIN rms_norm
+  // TODO: The exam goes on with rows that only a cluster can keep, which are read once and written once, too.
+  // All pairs whose `largest` is 0 join to the sum of their sums. (8 lines)
+  // END rms_norm
+}
+
+template <int count, class T>
+__global__ void __launch_bounds__(most_threads)
+    rms_norm_cluster_kernel(const T* input, T* output, std::size_t columns) {
+  rms_norm_of_part<count>(part_of_row(input, output, columns), columns, 1e-5f);
+}
+
+template <class T>
+void rms_norm_by_clusters(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
+  const unsigned blocks = blocks_for(shape.columns);
+  const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
+  const auto kernel = for_count(count, rms_norm_cluster_kernel<8, T>, rms_norm_cluster_kernel<16, T>,
+                                rms_norm_cluster_kernel<32, T>, rms_norm_cluster_kernel<64, T>);
+  lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
+}
+
 template <class T>
 void rms_norm(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
+  if (shape.columns > 64 * most_threads) return rms_norm_by_clusters(input, output, shape, block);
   const auto [threads, count] = share<T>(shape.columns, block);
   const auto kernel = for_count(count, rms_norm_kernel<8, T>, rms_norm_kernel<16, T>, rms_norm_kernel<32, T>,
                                 rms_norm_kernel<64, T>);

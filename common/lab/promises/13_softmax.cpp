@@ -178,9 +178,11 @@ std::vector<Rung> softmax() {
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
       Rung("rms_norm")
+          .needs(90)
+          .builds_on("cluster")
           .computes(RowFunction::rms_norm)
-          .up_to_columns(widest_kept)
-          .tried_with_columns(widest_kept)
+          .up_to_columns(16 * widest_kept)
+          .tried_with_columns(16 * widest_kept)
           .depth(depth_of_row)
           .promise(of_one_block())
           .promise(reads_each_element<1>())
