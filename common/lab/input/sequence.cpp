@@ -292,7 +292,7 @@ Sequence with_other_numbers(const Sequence& input) {
 
 Sequence with_identities(Sequence input) {
   constexpr std::uint64_t one_in = 8;
-  for (std::size_t i = 0; i < input.period; ++i)
+  for (std::size_t i = 0; input.kind == Kind::exact && i < input.period; ++i)
     if (mix(input.seed ^ i) % one_in == 0)
       store_value(input.type, identity(input.type, input.op), input.values.data() + i * size_of(input.type));
   return input;

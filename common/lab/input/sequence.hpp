@@ -61,7 +61,7 @@ struct Sequence {
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed);
 // As many numbers of the same kind, but others.
 Sequence with_other_numbers(const Sequence& input);
-// The same, but about one number in eight is the operator's identity.
+// The same, but of exact inputs about one number in eight is the operator's identity.
 Sequence with_identities(Sequence input);
 
 // n elements, in rows, that are 0 except for these parts, each from its own place on.
