@@ -32,8 +32,9 @@ std::string variable_name(const machine::Code& code, std::uint64_t offset) {
 // How many elements each lane accesses: of `ld.shared.v2.f32`, two.
 unsigned elements_of(const machine::Code& code, const machine::Operation& operation) {
   const std::string& name = code.names[operation.index];
-  const std::size_t at = name.find(".v");
-  return at == std::string::npos || at + 2 == name.size() ? 1 : static_cast<unsigned>(name[at + 2] - '0');
+  for (const unsigned count : {2u, 4u, 8u})
+    if (name.find(fmt::format(".v{}.", count)) != std::string::npos) return count;
+  return 1;
 }
 
 // The bytes that a lane stores, or loads from another block of the cluster; null if they are not known.
