@@ -1,4 +1,5 @@
 // Which launch the tracer puts an event into.
+#include "machine/address_space.hpp"
 #include "scene.hpp"
 #include "watch/several.hpp"
 #include "watch/tracer.hpp"
@@ -121,6 +122,55 @@ TEST(TraceOfOneDevice, NamesNoDevice) {
   Tracer tracer(scene.memory, 0);
   tracer.launch_begin(scene.grid);
   EXPECT_FALSE(nlohmann::json::parse(tracer.json())["launches"][0].contains("device"));
+}
+
+// What a block of a cluster does that stores a pair, waits, and reads that of the other block; and a volatile
+// load, whose name has ".v" in it as well.
+TEST(TraceOfACluster, TellsOfPairsAndOtherBlocks) {
+  machine::AddressSpace memory(1 << 20);
+  machine::Program program(ptx::parse(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry test(.param .u64 data)
+{
+  .reg .b32 %r<8>;
+  .shared .align 8 .b8 pair[8];
+  mov.u32 %r1, pair;
+  mov.u32 %r2, %cluster_ctarank;
+  add.s32 %r3, %r2, 7;
+  st.shared.v2.u32 [%r1], {%r2, %r3};
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  xor.b32 %r4, %r2, 1;
+  mapa.shared::cluster.u32 %r5, %r1, %r4;
+  ld.shared::cluster.v2.u32 {%r6, %r7}, [%r5];
+  ld.volatile.shared.u32 %r6, [%r1];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  ret;
+}
+)"),
+                           memory);
+  Tracer tracer(memory, 0);
+  const std::uint64_t data = 0;
+  const machine::LaunchRecord record =
+      machine::launch(*program.kernel("test"), {.grid = {2, 1, 1}, .block = {1, 1, 1}, .cluster = {2, 1, 1}},
+                      std::as_bytes(std::span(&data, 1)), {.workers = 1, .watcher = &tracer, .schedule = {}});
+  ASSERT_FALSE(record.fault) << record.fault->message;
+  const auto launch = nlohmann::json::parse(tracer.json())["launches"][0];
+  std::vector<std::string> told;
+  for (const auto& event : launch["events"]) {
+    std::string words = event["at"];
+    if (event.contains("array"))
+      words += " " + launch["arrays"][event["array"].get<std::size_t>()]["name"].get<std::string>() + ", " +
+               std::to_string(event["elements"].get<int>());
+    if (event.contains("bits")) words += ": " + event["bits"].dump();
+    told.push_back(words);
+  }
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"store pair, 2: [0,7]", "cluster_wait", "load pair of rank 1, 2: [1,8]",
+                                      "load pair, 1", "cluster_wait"}));
 }
 
 // Beside the checks, a tracer must not keep them from what they are told.
