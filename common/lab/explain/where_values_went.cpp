@@ -544,9 +544,9 @@ std::string Explanation::explain_terms() {
       (input_.type == Type::float64 && term.value == std::numeric_limits<double>::min());
   const std::string must =
       is_smallest_positive
-          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest normal number above 0; the one "
-                        "furthest below 0 is lowest().",
-                        name_of(input_.type))
+          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest normal number above 0. What takes "
+                        "part beside the elements must be the identity, {:.10g}.",
+                        name_of(input_.type), identity(input_.type, input_.op))
       : input_.op == Operator::add
           ? ""
           : fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",

@@ -54,6 +54,15 @@ std::optional<Outcome> run_if_it_fits(const Variant& variant, const SparseInput&
   }
 }
 
+// Whether other blocks than those that ran have the first and the last row.
+bool is_unwritten(const Outcome& outcome, const Rung& rung, const Variant& variant,
+                  const SparseInput& input) {
+  const auto is_left = [&](std::size_t row) {
+    return row < outcome.results.size() && outcome.results[row] == poison(variant.result_type, Kind::exact);
+  };
+  return rung.beyond_32_bits == Beyond32Bits::in_rows && (is_left(0) || is_left(input.rows - 1));
+}
+
 // "" where they are right.
 std::string wrong_with(const std::vector<double>& results, const Rung& rung, const SparseInput& input) {
   const auto sum_of = [&](std::size_t part) {
@@ -78,15 +87,16 @@ std::string wrong_with(const std::vector<double>& results, const Rung& rung, con
 
 } // namespace
 
-std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options& options) {
+std::optional<FurtherCheck> check_beyond_32_bits(const Rung& rung, const Options& options) {
   if (rung.beyond_32_bits == Beyond32Bits::not_tried || options.n || options.rows) return std::nullopt;
   const Variant& variant = rung.variants[0];
   const Tried with = tried(rung, variant, options.seed);
   const std::optional<Outcome> outcome = run_if_it_fits(variant, with.input);
   if (!outcome) return std::nullopt;
+  if (is_unwritten(*outcome, rung, variant, with.input)) return std::nullopt;
   const std::string wrong =
       outcome->error.empty() ? wrong_with(outcome->results, rung, with.input) : outcome->error;
-  BeyondCheck beyond{
+  FurtherCheck beyond{
       {.name = with.name, .message = wrong, .diagnosis = {}, .n = with.input.n, .decides = true},
       outcome->device_lost};
   Check& check = beyond.check;

@@ -12,10 +12,6 @@ namespace lab {
 // To run all blocks would take the emulator hours, so only those at the ends of each launch run
 // (machine/schedule.hpp), on zeros with some numbers where a rung that keeps its promises has these blocks
 // look. Nothing is said of a rung that has not been found right with fewer elements.
-struct BeyondCheck {
-  Check check;
-  bool device_lost = false;
-};
-std::optional<BeyondCheck> check_beyond_32_bits(const Rung& rung, const Options& options);
+std::optional<FurtherCheck> check_beyond_32_bits(const Rung& rung, const Options& options);
 
 } // namespace lab

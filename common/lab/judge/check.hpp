@@ -26,4 +26,10 @@ struct Check {
   bool usual = false;   // and it is aligned, with the usual number of threads per block
 };
 
+// One more check of a rung that has been found right.
+struct FurtherCheck {
+  Check check;
+  bool device_lost = false;
+};
+
 } // namespace lab

@@ -2,6 +2,7 @@
 #include "program/main.hpp"
 #include "input/source_file.hpp"
 #include "judge/beyond_32_bits.hpp"
+#include "judge/small_device.hpp"
 #include "judge/technique.hpp"
 #include "program/check_rung.hpp"
 #include "program/command_line.hpp"
@@ -333,12 +334,10 @@ private:
       if (technique.wrong_result) return findings.checks.push_back(std::move(*technique.wrong_result));
       const std::vector<Check> others = check_other_operators(rung, how);
       findings.technique.insert(findings.technique.end(), others.begin(), others.end());
-      if (findings.hazards.empty() && !first_failed(findings.technique))
-        if (std::optional<BeyondCheck> beyond = check_beyond_32_bits(rung, how)) {
-          findings.device_lost = beyond->device_lost;
-          findings.checks.push_back(std::move(beyond->check));
-          if (!findings.checks.back().ok) return;
-        }
+      if (!add_further(check_on_small_device(rung, how), findings)) return;
+      if (findings.hazards.empty() && !first_failed(findings.technique) &&
+          !add_further(check_beyond_32_bits(rung, how), findings))
+        return;
       if (how.profile || (how.json && !how.grading())) {
         findings.profile = profile_rung(rung, rung.variants[0], how.n.value_or(profile_n),
                                         block_for(rung, how), how.seed, how.rows)
@@ -350,6 +349,14 @@ private:
       if (how.time) findings.timing = timing_of(rung, how, timings);
       if (rung.least_bandwidth > 0 && !how.n) findings.slow = how_slow(rung, timings);
     }
+  }
+
+  // Whether it is right, or was not made.
+  static bool add_further(std::optional<FurtherCheck> further, Findings& findings) {
+    if (!further) return true;
+    findings.device_lost = further->device_lost;
+    findings.checks.push_back(std::move(further->check));
+    return findings.checks.back().ok;
   }
 
   // Where exact sums are right, a sum that is off by more than its bound may be added up in another way than

@@ -70,6 +70,7 @@ Promise first_thread_at_first_pair() {
 }
 std::vector<Promise> pairs_in_place() {
   return {a_barrier_for_each_step(),
+          no_barrier_but_for_the_steps(),
           none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
           the_whole_block_waits(),
           tree_in_place_by_all_threads(),
@@ -118,6 +119,7 @@ std::vector<Rung> tree() {
           .promise(neighbours_read_neighbours())
           .promise(tree_of_halving_strides())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits())
           .promise(none(Counter::atomic_operations, "one block needs no atomic")),
       Rung("interleaved")

@@ -13,6 +13,7 @@ std::vector<Rung> shuffle() {
               .promise(warps_and_then_their_sums())
               .promise(two_elements_per_thread())
               .promise(one_read_per_warp_sum())
+              .promise(none(Counter::bank_conflicts, "the warps' sums must lie side by side"))
               .promise(one_atomic_per_block()),
           Rung("warp_reduce")
               .promises_from(80)

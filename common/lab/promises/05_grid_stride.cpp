@@ -67,6 +67,7 @@ std::vector<Rung> grid_stride() {
           .promise(grid_stride_walk())
           .promise(one_atomic_per_block())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits())
           .promise(tree_of_halving_strides())
           .reaches(0.2),

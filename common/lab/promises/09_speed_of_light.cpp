@@ -87,6 +87,10 @@ std::vector<Rung> speed_of_light() {
                             "a block's sum must be visible before the block counts itself"))
           .same_bits(),
       Rung("champion")
+          .tried_on_small_device(700'003,
+                                 "There are more tiles than blocks here: each block must go on to every "
+                                 "gridDim.x-th tile after its first one, and the last tile, which is not "
+                                 "whole, belongs to whichever block that leads to.")
           .depth([](const Size& s) {
             const double blocks = blocks_of_champion(s);
             return 30 + double(s.n) / (blocks * 256) + blocks / 32;

@@ -184,7 +184,11 @@ std::vector<Rung> softmax() {
           .up_to_columns(16 * widest_kept)
           .tried_with_columns(16 * widest_kept)
           .depth(depth_of_row)
-          .promise(of_one_block())
+          .promise(equal(
+              Counter::blocks,
+              [](const Size& s) { return columns(s) <= widest_kept ? double(s.rows) : s.blocks; },
+              "one block per row that it can keep"))
+          .promise(writes_each_element_once())
           .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>())};
 }

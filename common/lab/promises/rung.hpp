@@ -161,6 +161,11 @@ public:
   Rung& tried_beyond_32_bits(Beyond32Bits where, Formula threads = nullptr) {
     return beyond_32_bits = where, walking_threads = threads, *this;
   }
+  // On the emulator it is also tried with so many elements on a device with one multiprocessor, where its
+  // grid is small. `what`: what shows there, if anything is wrong.
+  Rung& tried_on_small_device(std::size_t n, const char* what) {
+    return small_device_n = n, on_small_device = what, *this;
+  }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU of a lower compute capability it is not run at all.
@@ -203,6 +208,8 @@ public:
        to_repair = false;
   Beyond32Bits beyond_32_bits{};
   Formula walking_threads = nullptr;
+  std::size_t small_device_n = 0;
+  const char* on_small_device = "";
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;

@@ -38,6 +38,13 @@ inline Promise a_barrier_for_each_step() {
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block); },
       "a tree is wanted, in which the block waits after each step");
 }
+// Beside those after the steps, one before them, or for a first step that adds elements of two threads, and
+// one too many.
+inline Promise no_barrier_but_for_the_steps() {
+  return at_most(
+      Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 2; },
+      "the block must wait once in each step of the tree");
+}
 inline Promise the_whole_block_waits() {
   return at_least(
       Counter::warps_per_barrier, [](const Size& s) { return double(s.warps()); },
@@ -61,6 +68,14 @@ inline Promise grid_fits_device() {
   return at_most(
       Counter::blocks, [](const Size& s) { return double(resident_blocks(s.block)); },
       "the grid must fit the device, whatever n is; each thread walks over the array");
+}
+inline Promise grid_fills_device() {
+  return at_least(
+      Counter::blocks,
+      [](const Size& s) {
+        return double(std::min(std::size_t{resident_blocks(s.block)}, ceil_div(s.n, s.block)));
+      },
+      "as many blocks are wanted as the device can hold at once");
 }
 inline Promise one_barrier_between_warps() {
   return equal(Counter::barriers_per_block, one,
@@ -220,7 +235,8 @@ Promise both_walks_are_spread() {
       "the blocks' sums by all threads of the last one");
 }
 inline std::vector<Promise> grid_stride_walk() {
-  return {grid_fits_device(), walk_is_spread(), neighbours_read_neighbours(), reads_each_element_once()};
+  return {grid_fits_device(), grid_fills_device(), walk_is_spread(), neighbours_read_neighbours(),
+          reads_each_element_once()};
 }
 // Such a walk, the steps of a tree, and one atomic per block.
 inline double depth_of_walk(const Size& s) {

@@ -35,7 +35,7 @@ constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBU
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
 // go on, up to so many times as long.
-constexpr double least_part = 0.25, most_patience = 2;
+constexpr double least_part = 0.5, most_patience = 3;
 // A run that launches too often may do so for so long.
 constexpr Seconds before_it_is_for_ever(2);
 // For the search for a reason: processor time of this process, and, for a busy machine, elapsed time.

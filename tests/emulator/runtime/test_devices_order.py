@@ -40,7 +40,7 @@ class DevicesOrder(unittest.TestCase):
             self.assertTrue(any(words in each["message"] + each["why"] for each in told), told)
 
     def test_what_is_ordered_is_not_told(self):
-        for case in ("release", "fence", "later_kernel", "end_of_kernel", "event", "atomics_for_all"):
+        for case in ("release", "fence", "later_kernel", "end_of_kernel", "event", "copy_between_devices", "atomics_for_all"):
             for _ in range(TIMES):
                 with self.subTest(case=case):
                     self.assertEqual(self.told(case), [])

@@ -335,8 +335,8 @@ TEST(WhereValuesWent, ASmallestNumberThatIsAboveZero) {
   const Diagnosis said =
       run.said(run.compute("min.f32", 20, 0, least, {{of_constants, least}, {a, 1}}), least);
   EXPECT_TRUE(
-      said.text.ends_with(" That is numeric_limits<float>::min(), the smallest normal number above 0; the "
-                          "one furthest below 0 is lowest()."))
+      said.text.ends_with(" That is numeric_limits<float>::min(), the smallest normal number above 0. What "
+                          "takes part beside the elements must be the identity, inf."))
       << said.text;
 }
 

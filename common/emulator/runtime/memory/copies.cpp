@@ -60,23 +60,56 @@ void check_pitch(std::size_t pitch, std::size_t width, bool several_rows) {
                   fmt::format("a pitch of {} bytes is less than a row's {}", pitch, width));
 }
 
+// "This function is asynchronous with respect to the host, but serialized with respect to all pending and
+// future asynchronous work" of the device in use and of both others (CUDA Runtime API, cudaMemcpyPeer and
+// cudaMemcpy3DPeer). Here the host waits for what is pending, and for the copy.
+template <typename Copy>
+cudaError_t between_peers(const char* caller, int destination, int source, Copy copy) {
+  const auto wait = [&] {
+    for (const int device : {current_device(), destination, source}) {
+      wait_for_device(device);
+      ordering::host_waits_for_device(device);
+    }
+  };
+  if (is_asynchronous(caller)) return copy();
+  wait();
+  const cudaError_t error = copy();
+  wait();
+  return error;
+}
+
+// A copy in the default stream between two devices' memory starts when all that was issued to either of them
+// has ended, and ends before what is issued later starts, whatever the streams (CUDA Programming Guide,
+// "Peer-to-Peer Memory Copy").
+template <typename Copy>
+cudaError_t between_owners(const char* caller, const void* destination, const void* source, Copy copy) {
+  const auto owner_of = [](const void* pointer) {
+    return Runtime::get().memory.owner(reinterpret_cast<std::uint64_t>(pointer));
+  };
+  const int to = owner_of(destination), from = owner_of(source);
+  const bool two_devices = to != from && to != machine::no_device && from != machine::no_device;
+  return two_devices ? between_peers(caller, to, from, copy) : copy();
+}
+
 cudaError_t copy(const char* caller, void* destination, const void* source, std::size_t size,
                  cudaMemcpyKind kind, cudaStream_t stream) {
   return entry(caller, [&] {
     check_copy(destination, source, size, kind);
     const bool blocking = !is_asynchronous(caller);
-    return submit(
-        stream, cudaGraphNodeTypeMemcpy,
-        [=] {
-          const Timed timed(Doing::copying);
-          ordering::copies(destination, source, size, blocking);
-          check_written(destination, source, size);
-          if (size) std::memmove(destination, source, size);
-          note_written(destination, size, source);
-          count_copy(destination, source, size);
-          return cudaSuccess;
-        },
-        [=] { return ordering::copy_returns(destination, source, blocking); });
+    return between_owners(caller, destination, source, [=] {
+      return submit(
+          stream, cudaGraphNodeTypeMemcpy,
+          [=] {
+            const Timed timed(Doing::copying);
+            ordering::copies(destination, source, size, blocking);
+            check_written(destination, source, size);
+            if (size) std::memmove(destination, source, size);
+            note_written(destination, size, source);
+            count_copy(destination, source, size);
+            return cudaSuccess;
+          },
+          [=] { return ordering::copy_returns(destination, source, blocking); });
+    });
   });
 }
 
@@ -93,18 +126,20 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_any_range("the destination", destination.begin, extent_of(destination, extent));
     check_any_range("the source", source.begin, extent_of(source, extent));
     const bool blocking = !is_asynchronous(caller);
-    return submit(
-        stream, cudaGraphNodeTypeMemcpy,
-        [=] {
-          const Timed timed(Doing::copying);
-          each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
-            ordering::copies(to, from, extent.width, blocking);
-          });
-          copy_box(destination, source, extent);
-          count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
-          return cudaSuccess;
-        },
-        [=] { return ordering::copy_returns(destination.begin, source.begin, blocking); });
+    return between_owners(caller, destination.begin, source.begin, [=] {
+      return submit(
+          stream, cudaGraphNodeTypeMemcpy,
+          [=] {
+            const Timed timed(Doing::copying);
+            each_row(destination, source, extent, [&](std::byte* to, std::byte* from) {
+              ordering::copies(to, from, extent.width, blocking);
+            });
+            copy_box(destination, source, extent);
+            count_copy(destination.begin, source.begin, extent.width * extent.height * extent.depth);
+            return cudaSuccess;
+          },
+          [=] { return ordering::copy_returns(destination.begin, source.begin, blocking); });
+    });
   });
 }
 
@@ -136,24 +171,6 @@ void check_belongs(const char* what, const void* pointer, int device) {
   if (owner != machine::no_device && owner != device)
     throw Refusal(cudaErrorInvalidValue, fmt::format("{} is said to be on device {}, but is on device {}: {}",
                                                      what, device, owner, describe(pointer)));
-}
-
-// "This function is asynchronous with respect to the host, but serialized with respect to all pending and
-// future asynchronous work" of the device in use and of both others (CUDA Runtime API, cudaMemcpyPeer and
-// cudaMemcpy3DPeer). Here the host waits for what is pending, and for the copy.
-template <typename Copy>
-cudaError_t between_peers(const char* caller, int destination, int source, Copy copy) {
-  const auto wait = [&] {
-    for (const int device : {current_device(), destination, source}) {
-      wait_for_device(device);
-      ordering::host_waits_for_device(device);
-    }
-  };
-  if (is_asynchronous(caller)) return copy();
-  wait();
-  const cudaError_t error = copy();
-  wait();
-  return error;
 }
 
 cudaError_t copy(const char* caller, const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {

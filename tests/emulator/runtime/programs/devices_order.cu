@@ -148,6 +148,14 @@ void carry_out(std::string_view what, Scene& scene) {
   if (what == "no_event") read_on_device_1();
   if (what == "no_event_before_copy")
     cudaMemcpyPeerAsync(scene.out, 1, scene.data, 0, bytes, scene.stream[1]);
+  if (what == "copy_between_devices") { // waits for both devices, and both for it, whatever the streams
+    cudaSetDevice(1);
+    cudaMemcpy(scene.out, scene.data, bytes, cudaMemcpyDefault);
+    cudaSetDevice(0);
+    prepare<<<1, threads, 0, scene.stream[0]>>>(scene.data);
+    cudaSetDevice(1);
+    prepare<<<1, threads, 0, scene.stream[1]>>>(scene.out);
+  }
   if (what == "atomics") count_on_both(scene, count);
   if (what == "atomics_for_all") count_on_both(scene, count_for_all);
   if (what == "variable") { // of device 0, to which device 1 has access

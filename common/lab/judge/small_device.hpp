@@ -1,0 +1,16 @@
+// Whether a rung whose grid fits the device is right where that is small, and its blocks have more to do than
+// on the emulator's usual one.
+#pragma once
+
+#include "input/options.hpp"
+#include "judge/check.hpp"
+#include "promises/rung.hpp"
+
+#include <optional>
+
+namespace lab {
+
+// Nothing if the rung asks for no such run, or on a GPU.
+std::optional<FurtherCheck> check_on_small_device(const Rung& rung, const Options& options);
+
+} // namespace lab
