@@ -41,6 +41,7 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
+  std::chrono::nanoseconds processor_begin = {}; // of this process's processor time
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all

@@ -41,7 +41,7 @@ class BulkMistakes(mistakes.Mistakes):
         self.check("not_begun", "barrier", "arrive", "where no mbarrier.init has made one")
 
     def test_more_arrivals_than_a_phase_waits_for(self):
-        self.check("all_arrive", "barrier", "all arrive", "arrives once at a barrier whose phase waits for 0 more")
+        self.check("all_arrive", "barrier", "all", "arrives once at a barrier whose phase waits for 0 more")
 
     def test_a_whole_warp_has_to_take_part(self):
         self.check("branch", "warp-mask", "multiply", "is executed by 16 of its warp's 32 lanes", "the others are elsewhere")

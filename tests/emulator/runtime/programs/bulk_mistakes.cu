@@ -56,8 +56,8 @@ __global__ void all_arrive(char* to) {
   __shared__ std::uint64_t full;
   if (threadIdx.x == 0) ptx::mbarrier_init(&full, 1);
   __syncthreads();
-  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full,
-                                 16); // all arrive
+  std::uint64_t* const barrier = &full;
+  ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, barrier, 16); // all
   to[threadIdx.x] = 1;
 }
 
