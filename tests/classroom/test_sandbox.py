@@ -77,6 +77,7 @@ class Memory(Case):
         self.assertNotRegex(outcome.said, r"[1-9]\d* MiB", outcome.said)
 
 
+@support.needs_sandbox
 @unittest.skipUnless(control_groups.where(), "this process may make no control group here")
 class WithAControlGroup(Case):
     """Its limit counts what the other rooms, where memory may be shared, have together."""
