@@ -64,7 +64,7 @@ def known_box(d: Drawing, x: float, y: float, width: float, whose: str, known: t
     d.box(x, y, width, 52, fill)
     d.text(x + width / 2, y + 14, whose, 11, "middle", bold=True)
     d.text(x + width / 2, y + 30, f"m = {known[0]:.3f}", 11, "middle")
-    d.text(x + width / 2, y + 45, f"s = {known[1]:.3f}", 11, "middle")
+    d.text(x + width / 2, y + 45, f"s = {known[1]:.5g}", 11, "middle")
 
 
 def join(lab) -> Drawing:
@@ -81,8 +81,8 @@ def join(lab) -> Drawing:
     d.box(0, 86, WIDE, 100, ORANGE)
     d.text(WIDE / 2, 104, "the block", 12, "middle", bold=True)
     d.text(WIDE / 2, 128, f"m = max({m0:.3f}, {m1:.3f}) = {block[0]:.3f}", 12, "middle")
-    d.text(WIDE / 2, 150, "s = " + " + ".join(f"{s:.3f} exp({m - block[0]:.3f})" for m, s in warps), 12, "middle")
-    d.text(WIDE / 2, 172, f"= {s0 * math.exp(m0 - block[0]):.3f} + {s1 * math.exp(m1 - block[0]):.3f} = {block[1]:.3f}", 12, "middle")
+    d.text(WIDE / 2, 150, "s = " + " + ".join(f"{s:.5g} exp({m - block[0]:.3f})" for m, s in warps), 12, "middle")
+    d.text(WIDE / 2, 172, f"= {s0 * math.exp(m0 - block[0]):.5g} + {s1 * math.exp(m1 - block[0]):.5g} = {block[1]:.5g}", 12, "middle")
     return d
 
 
@@ -107,7 +107,7 @@ def exchange(lab) -> Drawing:
     d.text(0, 164, "of each block", 11)
     d.line(95, 164, 150, 184), d.line(95 + 48 * (len(known) - 1), 164, 200, 184)
     d.box(75, 184, 48 * len(known) - 8, 30, ORANGE)
-    d.text(75 + 24 * len(known) - 4, 203, f"the row: m = {row[0]:.3f}, s = {row[1]:.2f}", 11, "middle")
+    d.text(75 + 24 * len(known) - 4, 203, f"the row: m = {row[0]:.3f}, s = {row[1]:.5g}", 11, "middle")
     bar(d, 236, "all have read: cluster_arrive(), cluster_wait()")
     return d
 
