@@ -366,14 +366,21 @@ unsigned blocks_for(std::size_t columns) {
   return columns > 32768 * std::size_t{blocks} ? 16 : blocks;
 }
 
+// A cluster per row, of the kernel whose threads keep a block's part of it.
+template <class T, class Kernel>
+void launch_by_clusters(const T* input, T* output, lab::MatrixShape shape, unsigned block, Kernel* of_8,
+                        Kernel* of_16, Kernel* of_32, Kernel* of_64) {
+  const unsigned blocks = blocks_for(shape.columns);
+  const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
+  const auto kernel = for_count(count, of_8, of_16, of_32, of_64);
+  lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
+}
+
 template <class T>
 void cluster(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  const unsigned blocks = blocks_for(shape.columns);
-  const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
-  const auto kernel = for_count(count, cluster_kernel<8, T>, cluster_kernel<16, T>, cluster_kernel<32, T>,
-                                cluster_kernel<64, T>);
-  lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
+  launch_by_clusters(input, output, shape, block, cluster_kernel<8, T>, cluster_kernel<16, T>,
+                     cluster_kernel<32, T>, cluster_kernel<64, T>);
 }
 
 // ---- bulk_copies -----------------------------------------------------------------------------------------
@@ -532,18 +539,12 @@ __global__ void __launch_bounds__(most_threads)
 }
 
 template <class T>
-void rms_norm_by_clusters(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
-  const unsigned blocks = blocks_for(shape.columns);
-  const auto [threads, count] = share<T>(lab::ceil_div(shape.columns, 8 * blocks) * 8, block);
-  const auto kernel = for_count(count, rms_norm_cluster_kernel<8, T>, rms_norm_cluster_kernel<16, T>,
-                                rms_norm_cluster_kernel<32, T>, rms_norm_cluster_kernel<64, T>);
-  lab::launch_clusters(kernel, shape.rows, blocks, threads, input, output, shape.columns);
-}
-
-template <class T>
 void rms_norm(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  if (shape.columns > 64 * most_threads) return rms_norm_by_clusters(input, output, shape, block);
+  if (shape.columns > 64 * most_threads)
+    return launch_by_clusters(input, output, shape, block, rms_norm_cluster_kernel<8, T>,
+                              rms_norm_cluster_kernel<16, T>, rms_norm_cluster_kernel<32, T>,
+                              rms_norm_cluster_kernel<64, T>);
   const auto [threads, count] = share<T>(shape.columns, block);
   const auto kernel = for_count(count, rms_norm_kernel<8, T>, rms_norm_kernel<16, T>, rms_norm_kernel<32, T>,
                                 rms_norm_kernel<64, T>);

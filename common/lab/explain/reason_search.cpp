@@ -5,6 +5,7 @@
 #include "explain/where_values_went.hpp"
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
+#include "judge/small_device.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
 
@@ -158,15 +159,9 @@ private:
   // A grid that fits the device, and in which each thread meets many elements, needs a million of them. On a
   // device with one multiprocessor, few are enough.
   void look_at_small_device(Found& found, const SearchForReasons& search) {
-    Device used = device();
-    if (!on_emulator() || used.multiprocessors == 1) return;
-    const unsigned usual = std::exchange(used.multiprocessors, 1);
-    use_device(used);
-    look_at_another(found, many_elements, found.failure.given.block, search,
-                    fmt::format("On a GPU with one multiprocessor (WARPFOLD_GRID_FOR=1x{}), ",
-                                used.threads_per_multiprocessor));
-    used.multiprocessors = usual;
-    use_device(used);
+    if (!on_emulator() || device().multiprocessors == 1) return;
+    const OneMultiprocessor small;
+    look_at_another(found, many_elements, found.failure.given.block, search, small.in_words());
   }
 
   // Takes another case in place of this one, if it is wrong too and its reason is found.

@@ -542,14 +542,12 @@ std::string Explanation::explain_terms() {
   const bool is_smallest_positive =
       (input_.type == Type::float32 && term.value == std::numeric_limits<float>::min()) ||
       (input_.type == Type::float64 && term.value == std::numeric_limits<double>::min());
-  const std::string must =
-      is_smallest_positive
-          ? fmt::format(" That is numeric_limits<{}>::min(), the smallest normal number above 0. What takes "
-                        "part beside the elements must be the identity, {:.10g}.",
-                        name_of(input_.type), identity(input_.type, input_.op))
-      : input_.op == Operator::add
-          ? ""
-          : fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",
+  std::string must;
+  if (is_smallest_positive)
+    must = fmt::format(" That is numeric_limits<{}>::min(), the smallest normal number above 0.",
+                       name_of(input_.type));
+  if (is_smallest_positive || input_.op != Operator::add)
+    must += fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",
                         identity(input_.type, input_.op));
   return sentence("in line {}, {} takes {:.10g} as a value: {}.{}", graph_.line(node.where),
                   words_.thread(node.where), term.value, origin, must);

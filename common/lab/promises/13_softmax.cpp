@@ -68,14 +68,13 @@ std::vector<Promise> of_one_block() {
 }
 // block_reduce() and join_block() take each warp's lanes twice through five distances, with two values, or
 // for the maximum and then for the sum.
-std::vector<Promise> reduced_by(const char* what, int calls) {
+template <int calls>
+std::vector<Promise> reduced_by(const char* what) {
   return {none(Counter::atomic_operations, "a block combines what its threads know without atomics"),
           at_least(
               Counter::shuffles, [](const Size& s) { return 20 * s.blocks; }, what),
-          calls == 1 ? at_most(
-                           Counter::barriers_per_block, [](const Size&) { return 3.0; }, what)
-                     : at_most(
-                           Counter::barriers_per_block, [](const Size&) { return 5.0; }, what)};
+          at_most(
+              Counter::barriers_per_block, [](const Size&) { return 2.0 * calls + 1; }, what)};
 }
 
 } // namespace
@@ -86,20 +85,18 @@ std::vector<Rung> softmax() {
           .computes(RowFunction::softmax)
           .depth(depth_of_row)
           .promise(of_one_block())
-          .promise(reduced_by(
+          .promise(reduced_by<2>(
               "block_reduce(), which has two barriers, combines what the threads have by shuffles: once "
-              "for the maximum and once for the sum",
-              2))
+              "for the maximum and once for the sum"))
           .promise(reads_each_element<3>())
           .promise(walks_side_by_side<3>()),
       Rung("online")
           .computes(RowFunction::softmax)
           .depth(depth_of_row)
           .promise(of_one_block())
-          .promise(reduced_by(
+          .promise(reduced_by<1>(
               "block_reduce() combines by shuffles, has two barriers, and one call of it is enough: what a "
-              "thread knows is the maximum and the sum together",
-              1))
+              "thread knows is the maximum and the sum together"))
           .promise(reads_each_element<2>())
           .promise(walks_side_by_side<2>()),
       Rung("kept")
@@ -108,10 +105,9 @@ std::vector<Rung> softmax() {
           .tried_with_columns(widest_kept)
           .depth(depth_of_row)
           .promise(of_one_block())
-          .promise(reduced_by(
+          .promise(reduced_by<1>(
               "join_block() combines by shuffles, has two barriers, and one call of it is enough: what it "
-              "gives is the maximum and the sum together",
-              1))
+              "gives is the maximum and the sum together"))
           .promise(stores_vectors())
           .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>()),
