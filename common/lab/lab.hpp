@@ -212,6 +212,12 @@ struct Variant {
     return has_own_operator = true, own_operator = other, *this;
   }
 
+  // How messages name it, if not by its type.
+  Variant& called(const char* by) {
+    return words = by, *this;
+  }
+
+  const char* words = "";
   Type type{}, result_type = type; // of the elements, and of the results
   Operator own_operator{};
   bool has_own_operator = false;

@@ -8,7 +8,8 @@
 #include "lab.hpp"
 
 // -----------------------------------------------------------------------------------------------------------
-// One block, and the CPU finishes.
+// One block, and the CPU finishes. It would take long for more than 2^31 elements, so n stays below that
+// here.
 
 __global__ void thread_sums_kernel(const float* input, float* thread_sums, std::size_t n) {
   // BEGIN thread_sums
@@ -41,7 +42,7 @@ __device__ float walk(const float* input, std::size_t n) {
   // BEGIN one_thread_folds
   // TODO: Add up elements i, i + s, i + 2 * s, ... below n in `sum`, where i is this thread's number in the
   // whole grid and s is the number of threads in the whole grid (gridDim.x * blockDim.x; other rungs use
-  // this walk with other grids). Compute both in 64 bits: std::size_t{...} * ... (4 lines)
+  // this walk with other grids). There may be more than 2^32 elements: count them in 64 bits. (4 lines)
   // END one_thread_folds
   return sum;
 }
@@ -156,8 +157,7 @@ void grid_stride_shuffle(const float* input, float* result, std::size_t n, unsig
 // thread, and the grid grows with n again, but more slowly. Within the tile, a thread steps by
 // the block size, so a warp's loads stay contiguous; several of them are in flight at the same time.
 
-constexpr unsigned coarsening = 2; // try 4 and 8 once it works
-
+template <unsigned coarsening>
 __global__ void coarsened_kernel(const float* input, float* result, std::size_t n) {
   float sum = 0;
   // BEGIN coarsened
@@ -169,11 +169,15 @@ __global__ void coarsened_kernel(const float* input, float* result, std::size_t 
   if (threadIdx.x == 0) atomicAdd(result, sum);
 }
 
+template <unsigned coarsening>
 void coarsened(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
   if (n == 0) return;
-  coarsened_kernel<<<lab::ceil_div(n, 2 * std::size_t{coarsening} * block), block>>>(input, result, n);
+  const std::size_t blocks = lab::ceil_div(n, 2 * std::size_t{coarsening} * block);
+  coarsened_kernel<coarsening><<<blocks, block>>>(input, result, n);
 }
+
+constexpr unsigned usual_coarsening = 2; // try 4 and 8 once it works
 
 int main(int argc, char** argv) {
   return lab::main(argc, argv,
@@ -183,6 +187,9 @@ int main(int argc, char** argv) {
                        {"grid_stride_tree", grid_stride_tree},
                        {"grid_stride_two_kernels", grid_stride_two_kernels},
                        {"grid_stride_shuffle", grid_stride_shuffle},
-                       lab::Implementation("coarsened", coarsened).elements_per_thread(2 * coarsening),
+                       lab::Implementation(
+                           "coarsened", coarsened<usual_coarsening>,
+                           lab::Variant(coarsened<2 * usual_coarsening>).called("with twice the coarsening"))
+                           .elements_per_thread(2 * usual_coarsening),
                    });
 }

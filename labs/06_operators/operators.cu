@@ -118,8 +118,8 @@ struct BitwiseAnd {
 template <class Op, class T>
 __device__ T reduce_warp(T value) {
   // BEGIN add
-  // TODO: For the distances 16, 8, 4, 2, 1: combine `value` with the value of the lane that is this distance
-  // above. This is shuffle_sum of lab 04 with Op::combine instead of the addition. (3 lines)
+  // TODO: For the distances 16, 8, 4, 2, 1, in either order: combine `value` with the value of the lane that
+  // is this distance above. This is shuffle_sum of lab 04 with Op::combine instead of the addition. (3 lines)
   // END add
   return value;
 }

@@ -47,9 +47,10 @@ void warp_per_row(const float* matrix, float* sums, std::size_t rows, std::size_
 // One block per row: for rows so long, or so few, that one warp per row would leave the GPU idle.
 __global__ void block_per_row_kernel(const float* matrix, float* sums, std::size_t columns) {
   // BEGIN block_per_row
-  // TODO: The block's row is blockIdx.x. Let the threads walk over it side by side. Then add up the block as
-  // in lab 04: store each warp's sum in shared memory, wait, and let the first warp add those up (lane k
-  // takes the sum of warp k, or 0 if the block has no warp k). Thread 0 stores the row's sum. (11 lines)
+  // TODO: The block's row is blockIdx.x. Let all threads walk over it, those of a warp side by side. Then add
+  // up the block as in lab 04: store each warp's sum in shared memory, wait once, and let the first warp add
+  // those up (lane k takes the sum of warp k, or 0 if the block has no warp k). Thread 0 stores the row's
+  // sum. (11 lines)
   // END block_per_row
 }
 

@@ -442,7 +442,7 @@ void bulk_copies(const float* input, float* output, lab::MatrixShape shape, unsi
 template <class T>
 __device__ void longest_rows_of(const Row<T>& part) {
   // BEGIN longest_rows
-  // TODO: Walk over the part in pieces of `piece` = 32 * blockDim.x elements, the last one shorter, which fit
+  // TODO: Walk over the part in pieces of up to 32 * blockDim.x elements, the last one shorter, which fit
   // float values[32] of each thread: Row<T>(part.from + first, part.to + first, columns of the piece). Add
   // each to what is known: known_of(values, known). Then join_cluster(), and walk again with Row<T, true>,
   // whose last use of the row makes room in L2, to store the weights. At last wait for the cluster.

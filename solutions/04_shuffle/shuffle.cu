@@ -19,8 +19,9 @@ __device__ T two_elements(const T* input, std::size_t n) {
 template <class T>
 __device__ T shuffle_sum(T value) {
   // BEGIN warp_shuffle
-  // TODO: For the distances 16, 8, 4, 2, 1: add the value of the lane that is this distance above this one
-  // to `value`. Use a shuffle, such as __shfl_down_sync, and the mask lab::all_lanes. (3 lines)
+  // TODO: For the distances 16, 8, 4, 2, 1, in either order: add the value of the lane that is this distance
+  // above this one to `value`. Use a shuffle, such as __shfl_down_sync, and the mask lab::all_lanes. (3
+  // lines)
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     value += __shfl_down_sync(lab::all_lanes, value, distance);
   }
@@ -32,9 +33,9 @@ __global__ void warp_shuffle_kernel(const float* input, float* result, std::size
   float sum = two_elements(input, n);
   // BEGIN warp_shuffle
   // TODO: Declare an array for 32 warp sums in shared memory, and find this thread's warp and its lane in it.
-  // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block. Then
-  // let lane k of the first warp read the sum of warp k (0 if the block has no warp k), and add those up with
-  // shuffles too. (9 lines)
+  // Make `sum` the sum of the warp and let lane 0 store it, one element per warp. Wait for the block, once.
+  // Then let lane k of the first warp read the sum of warp k (0 if the block has no warp k), and add those up
+  // with shuffles too. (9 lines)
   __shared__ float warp_sums[32]; // at most 1024 threads, 32 warps
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   sum = shuffle_sum(sum);

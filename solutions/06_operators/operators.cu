@@ -125,8 +125,8 @@ struct BitwiseAnd {
 template <class Op, class T>
 __device__ T reduce_warp(T value) {
   // BEGIN add
-  // TODO: For the distances 16, 8, 4, 2, 1: combine `value` with the value of the lane that is this distance
-  // above. This is shuffle_sum of lab 04 with Op::combine instead of the addition. (3 lines)
+  // TODO: For the distances 16, 8, 4, 2, 1, in either order: combine `value` with the value of the lane that
+  // is this distance above. This is shuffle_sum of lab 04 with Op::combine instead of the addition. (3 lines)
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     value = Op::combine(value, __shfl_down_sync(lab::all_lanes, value, distance));
   }

@@ -31,6 +31,19 @@ struct Add {
   }
 };
 
+// The champion is also tried with this operator: it must take the identity and the combination from the
+// operator that it is given.
+struct BitwiseAnd {
+  template <class T>
+  static __device__ T identity() {
+    return ~T(0);
+  }
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+
 // Combines the values of the warp's lanes; all lanes get the result.
 template <class T, class Operator>
 __device__ T warp_reduce(T value, Operator combine) {
@@ -202,8 +215,8 @@ __global__ void last_block_kernel(const float* input, float* result, std::size_t
   // that sees another one counted also sees its sum, and then count the block: atomicInc(&blocks_done,
   // gridDim.x - 1) returns how many were counted before. The block that finds all others counted adds up
   // sums[] with all its threads, always in the same order, and writes the result. Make sure that all threads
-  // of a block agree whether it is the last, and that block_reduce() gets shared memory that its first call
-  // does not use, since some warps may still be reading that. (12 lines)
+  // of a block agree whether it is the last, and that block_reduce() does not get the shared memory of its
+  // first call while some warps may still be reading that. (12 lines)
   __shared__ bool last;
   __shared__ float partial_of_sums[32];
   if (threadIdx.x == 0) {
@@ -407,9 +420,9 @@ void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned
 }
 
 // Chooses its number of threads per block itself, whatever `block` is.
-template <class T>
+template <class T, class Operator = Add>
 void champion(const T* input, T* result, std::size_t n, unsigned) {
-  reduce(input, result, n, Add());
+  reduce(input, result, n, Operator());
 }
 
 int main(int argc, char** argv) {
@@ -418,6 +431,7 @@ int main(int argc, char** argv) {
                        {"vectorised", vectorised},
                        {"one_wave", one_wave},
                        {"last_block", last_block},
-                       {"champion", champion<float>, champion<double>, champion<int>, champion<unsigned>},
+                       {"champion", champion<float>, champion<double>, champion<int>, champion<unsigned>,
+                        lab::Variant(champion<unsigned, BitwiseAnd>).tried_with(lab::Operator::bitwise_and)},
                    });
 }

@@ -316,10 +316,11 @@ __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, 
   if (!sum_of_shard(input, n, sums, total) || threadIdx.x >= 32) return;
   // From here on, one warp of each device; all its lanes have the sum of the device's shard in total.
   // BEGIN one_kernel
-  // TODO: Lane k writes this device's letter to device k: the sum, then the mark, which is `run`. Then it
-  // waits in its own mailbox for the letter from device k, and takes the sum out of it. Whoever sees the mark
-  // must see the sum, on another device too: that takes a fence on either side. Then the warp adds up what
-  // its lanes have, so that all of them have the sum of everything in total. (13 lines)
+  // TODO: Lane k writes this device's letter to device k (to its own, too, or it keeps that sum): the sum,
+  // then the mark, which is `run`. Then it waits in its own mailbox for the letter from device k, and takes
+  // the sum out of it. Whoever sees the mark must see the sum, on another device too: that takes a fence on
+  // either side. Then the warp adds up what its lanes have, so that all of them have the sum of everything in
+  // total. (13 lines)
   float value = 0.0f;
   if (threadIdx.x < devices) {
     volatile Letter* const sent = letter(mailboxes, threadIdx.x, me, run);
@@ -406,8 +407,8 @@ void rank_per_gpu(const lab::Shard& mine, float* result, int rank, int ranks, un
   static const ncclComm_t member = join(rank, ranks);
   const cudaStream_t stream = queue_of(mine.device).stream;
   // BEGIN rank_per_gpu
-  // TODO: Launch the sum of this process's shard into scratch memory, and let NCCL reduce it to rank 0. (3
-  // lines)
+  // TODO: Launch the sum of this process's shard into scratch memory, or into `result`, and let NCCL reduce
+  // it to rank 0: ncclReduce. (3 lines)
   float* const sum = lab::scratch<float>(1);
   launch_sum(mine, sum, stream, block);
   ncclReduce(sum, result, 1, ncclFloat, ncclSum, 0, member, stream);

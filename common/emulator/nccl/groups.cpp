@@ -63,16 +63,19 @@ bool is_between(const Request& request) {
   return request.call.kind == Kind::send || request.call.kind == Kind::receive;
 }
 
-bool gets_a_result(const Request& request) {
+// Those of a collective for all ranks are counted by the first one.
+unsigned long long results_of(const Request& request) {
   const Kind kind = request.call.kind;
-  return kind != Kind::send && (!only_root_receives(kind) || request.call.peer == request.comm->rank());
+  if (kind == Kind::send || kind == Kind::receive) return kind == Kind::receive ? 1 : 0;
+  if (only_root_receives(kind)) return request.call.peer == request.comm->rank() ? 1 : 0;
+  return request.comm->rank() == 0 ? static_cast<unsigned long long>(request.comm->size()) : 0;
 }
 
 // The n-th collective of every communicator before the (n+1)-th of any, since a rank can be ahead only so
 // far; and the communicators in the same order on all ranks, since a rank may wait in the call.
 ncclResult_t issue(const std::vector<Request>& requests) {
   calls += requests.size();
-  results += static_cast<unsigned long long>(std::ranges::count_if(requests, gets_a_result));
+  for (const Request& request : requests) results += results_of(request);
   const std::uint64_t number = new_group();
   struct Place {
     Request request;

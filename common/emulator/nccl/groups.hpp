@@ -9,7 +9,8 @@ namespace warpfold::nccl {
 bool in_group();
 // Collectives, sends and receives that this process has issued.
 unsigned long long calls_so_far();
-// Those of them that fill a buffer of the calling rank.
+// The buffers that they fill: of the calling rank; or, if a collective fills those of all ranks, of all,
+// which the first rank counts.
 unsigned long long results_so_far();
 
 // What is wrong with a group that this thread has begun and not ended; "" if there is none.

@@ -119,6 +119,7 @@ void charge_instruction(Counters& to, const Charged& one, const OperationCounter
     break;
   case Work::arithmetic:
     if (one.name.ends_with(".f64")) to.double_instructions += did.warps;
+    if (one.name.starts_with("add.") && one.name.ends_with(".f32")) to.float_additions += did.threads;
     break;
   default:
     break;
@@ -184,7 +185,9 @@ LaunchTotals totals_of(const machine::LaunchRecord& record) {
       return special.name == ptx::Special::nctaid;
     });
   });
-  return {record.blocks, uses_grid_size ? 1u : 0u, most_strong_loads(code, record), record.busiest};
+  const std::uint64_t warps_per_block = (record.shape.block.count() + 31) / 32;
+  return {record.blocks, record.blocks * warps_per_block, uses_grid_size ? 1u : 0u,
+          most_strong_loads(code, record), record.busiest};
 }
 
 LaunchCounters count(const machine::LaunchRecord& record) {

@@ -36,11 +36,11 @@ private:
 
 // The counters that only a launch, or several launches, have.
 struct LaunchTotals {
-  std::uint64_t blocks = 0, grid_size_uses = 0, strong_loads_in_flight = 0;
+  std::uint64_t blocks = 0, warps = 0, grid_size_uses = 0, strong_loads_in_flight = 0;
   machine::BusiestReaders busiest;
 
   LaunchTotals& operator+=(const LaunchTotals& other) {
-    blocks += other.blocks, grid_size_uses += other.grid_size_uses;
+    blocks += other.blocks, warps += other.warps, grid_size_uses += other.grid_size_uses;
     strong_loads_in_flight = std::max(strong_loads_in_flight, other.strong_loads_in_flight);
     busiest.include(other.busiest);
     return *this;

@@ -39,6 +39,7 @@ Json to_json(const machine::Dim3& size) {
 Json to_json(const Counters& counters, const LaunchTotals& totals) {
   Json json = to_json(counters);
   json["blocks"] = totals.blocks;
+  json["warps"] = totals.warps;
   json["grid_size_uses"] = totals.grid_size_uses;
   json["bytes_read_by_thread"] = totals.busiest.thread;
   json["bytes_read_by_warp"] = totals.busiest.warp;
@@ -95,7 +96,8 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, launches_in_both_orders = 0;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, launches_after_others = 0,
+                launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::string work;
   std::vector<Hazard> hazards;
@@ -142,6 +144,11 @@ void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
 void Recorder::add_host_wait() {
   std::lock_guard lock(state_->mutex);
   ++state_->host_waits;
+}
+
+void Recorder::add_launch_after_others() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->launches_after_others;
 }
 
 void Recorder::add_peer_copy(int from, int to, std::uint64_t bytes) {
@@ -207,7 +214,8 @@ void Recorder::reset() {
   state_->launch_count = 0;
   state_->total = {};
   state_->totals = {};
-  state_->bytes_to_host = state_->bytes_to_device = state_->host_waits = 0;
+  state_->bytes_to_host = state_->bytes_to_device = 0;
+  state_->host_waits = state_->launches_after_others = 0;
   state_->between.clear();
   state_->hazards.clear();
   state_->times.clear();
@@ -252,7 +260,8 @@ std::string Recorder::json() const {
               {"copies",
                {{"bytes_to_host", state_->bytes_to_host},
                 {"bytes_to_device", state_->bytes_to_device},
-                {"host_waits", state_->host_waits}}},
+                {"host_waits", state_->host_waits},
+                {"launches_after_others", state_->launches_after_others}}},
               {"hazards", std::move(hazards)}};
   for (const auto& [devices, link] : state_->between)
     report["links"].push_back({{"from", devices.first},

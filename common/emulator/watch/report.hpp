@@ -26,7 +26,8 @@ public:
   void add_launch_in_both_orders();
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
-  void add_host_wait(); // a call in which the host waits for a stream, an event or a device
+  void add_launch_after_others(); // that waits for another device's kernel, which the host has not waited for
+  void add_host_wait(); // a call in which the host waits for a stream, an event or a device, or asks again
   void reset();
   void set_work(std::string words);     // what the hazards that follow are seen during
   void keep_launches(std::size_t most); // beyond this number, only the totals are kept

@@ -50,6 +50,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
     if (!found.kind.empty() || device_lost) return found;
   }
   if (given.rows != 1) return {};
+  if (given.n == rung.emulated_n) return {"many-elements", rung.on_emulator_with, true};
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     if (device_lost) return std::nullopt;
     Case same = given;

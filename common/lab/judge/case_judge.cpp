@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t small = 5000; // it takes no time
 
 std::string prefix_of(const Rung& rung, const Variant& variant) {
-  return rung.variant_count > 1 ? fmt::format("{}, ", name_of(variant.type)) : "";
+  if (*variant.words) return fmt::format("{}, ", variant.words);
+  return rung.variant_count > 1 && !*rung.variants[1].words ? fmt::format("{}, ", name_of(variant.type)) : "";
 }
 
 bool is_usual(const Case& given) {

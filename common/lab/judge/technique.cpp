@@ -5,6 +5,7 @@
 #include "input/row_inputs.hpp"
 #include "judge/counters.hpp"
 #include "judge/judge.hpp"
+#include "judge/small_device.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
 #include "run/runner.hpp"
@@ -180,8 +181,15 @@ Technique check_technique(const Rung& rung, const Options& options) {
   }
   std::vector<Check> checks;
   const Variant& variant = rung.variants[0];
-  for (const Shape& shape : counted_shapes(variant, options.seed)) {
-    const unsigned usual = block_for(rung, options);
+  const unsigned usual = block_for(rung, options);
+  std::vector<Shape> shapes = counted_shapes(variant, options.seed);
+  if (rung.further_count)
+    shapes.push_back({static_cast<std::size_t>(rung.further_count(rung.size(0, usual))), 0});
+  const std::size_t usual_shapes = shapes.size();
+  if (rung.small_device_n && on_emulator()) shapes.push_back({rung.small_device_n, 0});
+  for (const Shape& shape : shapes) {
+    std::optional<OneMultiprocessor> small;
+    if (&shape == shapes.data() + usual_shapes) small.emplace();
     const unsigned block = shape.block ? std::clamp(shape.block, rung.min_block, rung.max_block) : usual;
     if (shape.block && (options.block || block == usual)) continue; // it has been counted with this one
     Check result;
@@ -195,7 +203,7 @@ Technique check_technique(const Rung& rung, const Options& options) {
     for (Check& check : held)
       if (!check.ok && !checks.empty())
         check.message =
-            fmt::format("with {}{}: {}",
+            fmt::format("{}with {}{}: {}", small ? small->in_words() : "",
                         variant.by_rows ? describe(mine.profile.n, mine.profile.rows)
                                         : fmt::format("{} elements", mine.profile.n),
                         block == usual ? "" : fmt::format(" and {} threads per block", block), check.message);
@@ -227,7 +235,8 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
         check.message = fmt::format(
             "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
             "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is hard-coded in "
-            "the kernel: the initial value, or how two values are combined. It must take both from Op",
+            "the kernel: the initial value, or how two values are combined. It must take both from the "
+            "operator that it is given",
             name_of(rung.op), name_of(variant.own_operator), given.n,
             outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
       }

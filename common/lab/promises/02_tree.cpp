@@ -69,16 +69,19 @@ Promise first_thread_at_first_pair() {
       "every step");
 }
 std::vector<Promise> pairs_in_place() {
-  return {a_barrier_for_each_step(),
-          no_barrier_but_for_the_steps(),
-          none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
-          the_whole_block_waits(),
-          tree_in_place_by_all_threads(),
-          tree_in_place_by_all_warps(),
-          tree_in_place(),
-          plain_loads(),
-          no_shuffle(),
-          no_vote()};
+  return {
+      a_barrier_for_each_step(),
+      at_most(
+          Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
+          "the strides are the powers of two from 1 to the block size, and the block waits once for each"),
+      none(Counter::atomic_operations, "threads that add in pairs need no atomic"),
+      the_whole_block_waits(),
+      tree_in_place_by_all_threads(),
+      tree_in_place_by_all_warps(),
+      tree_in_place(),
+      plain_loads(),
+      no_shuffle(),
+      no_vote()};
 }
 
 } // namespace
@@ -106,11 +109,13 @@ std::vector<Rung> tree() {
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
               "the working threads must be the first ones, so that each warp is fully active or fully idle"))
+          .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
           .promise(pairs_in_place())
           .promise(each_thread_at_its_own_element()),
       Rung("one_block_shared")
           .up_to(two_per_thread)
           .depth(depth_in_one_block)
+          .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
           .promise(one_block())
           .promise(equal(
               Counter::elements_read, [](const Size& s) { return double(s.n); },
@@ -175,6 +180,7 @@ std::vector<Rung> tree() {
       Rung("many_pass")
           .builds_on("first_add")
           .tried_beyond_32_bits(Beyond32Bits::in_passes)
+          .also_counted_with(two_per_thread)
           .same_bits()
           .depth([](const Size& s) { return (1 + log2(s.block)) * log_ceil(s.n, 2.0 * s.block); })
           .promise(no_atomic_for_block_sums())

@@ -24,6 +24,17 @@ Promise last_steps_written_out() {
               "compiled kernel");
 }
 
+// Six steps of one warp.
+std::vector<Promise> two_waits_for_each_last_step() {
+  return {
+      at_most(
+          Counter::warp_barriers, [](const Size& s) { return 13 * s.blocks; },
+          "each of the six last steps has two waits, one before the store and one after it"),
+      at_most(
+          Counter::shared_loads, [](const Size& s) { return s.blocks * (2.0 * (s.block - 64) + 32 * 8); },
+          "in the last six steps, a lane keeps its running sum in a register and reads only what it adds")};
+}
+
 // The barriers before only the last warp is left.
 Promise steps_of_all_warps() {
   return at_least(
@@ -47,6 +58,7 @@ std::vector<Rung> warp_unroll() {
           .promise(steps_of_all_warps())
           .promise(few_barriers())
           .promise(the_whole_warp_waits())
+          .promise(two_waits_for_each_last_step())
           .promise(last_warp_takes_steps_together())
           .promise(last_steps_written_out())
           .promise(the_whole_block_waits())
@@ -63,6 +75,7 @@ std::vector<Rung> warp_unroll() {
           .promise(steps_of_all_warps())
           .promise(few_barriers())
           .promise(the_whole_warp_waits())
+          .promise(two_waits_for_each_last_step())
           .promise(last_warp_takes_steps_together())
           .promise(the_whole_block_waits())
           .promise(at_most(

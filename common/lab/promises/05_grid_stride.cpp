@@ -4,6 +4,9 @@ namespace lab::promises {
 namespace {
 
 constexpr unsigned folding_blocks = 256;
+double threads_that_fold(const Size& s) {
+  return double(folding_blocks) * s.block;
+}
 
 // The number of blocks if each covers a tile.
 std::size_t tiles(const Size& s) {
@@ -16,6 +19,9 @@ std::vector<Rung> grid_stride() {
   return {
       Rung("thread_sums")
           .same_bits()
+          .tried_on_emulator_with((1 << 24) + 1001,
+                                  "With fewer elements it is right. A float counts in ones only up to 2^24 = "
+                                  "16777216: is an index or a counter a float?")
           .finishes_on_host([](const Size& s) { return double(s.block); })
           .depth([](const Size& s) { return double(ceil_div(s.n, s.block) + s.block); })
           .promise(equal(Counter::blocks, one, "one block walks over the whole array"))
@@ -33,8 +39,8 @@ std::vector<Rung> grid_stride() {
           .promise(each_thread_reads_at_most([](const Size& s) { return double(ceil_div(s.n, s.block)); }))
           .promise(neighbours_read_neighbours()),
       Rung("one_thread_folds")
-          .tried_beyond_32_bits(Beyond32Bits::in_a_walk,
-                                [](const Size& s) { return double(folding_blocks) * s.block; })
+          .tried_beyond_32_bits(Beyond32Bits::in_a_walk, threads_that_fold)
+          .promise(walk_steps_by_the_grid<threads_that_fold>())
           .depth([](const Size& s) {
             return double(ceil_div(s.n, std::size_t{folding_blocks} * s.block) + s.block + folding_blocks);
           })
@@ -102,7 +108,7 @@ std::vector<Rung> grid_stride() {
           .reaches(0.2),
       Rung("coarsened")
           .tried_beyond_32_bits(Beyond32Bits::in_tiles)
-          .depth([](const Size& s) { return s.elements_per_thread + 10.0 + tiles(s); })
+          .depth([](const Size& s) { return 2 * s.elements_per_thread + 10.0 + tiles(s); }) // at most
           .promise(equal(
               Counter::blocks, [](const Size& s) { return double(tiles(s)); },
               "a block covers a tile of 2 * coarsening elements per thread"))

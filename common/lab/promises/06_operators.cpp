@@ -13,6 +13,7 @@ Rung in_two_launches(const char* name, Operator operation) {
       })
       .promise(none(Counter::atomic_operations, "block results must go to memory, one element per block"))
       .promise(both_walks_are_spread())
+      .promise(walk_steps_by_the_grid())
       .promise(equal(
           Counter::elements_read, [](const Size& s) { return double(s.n) + resident_blocks(s.block); },
           "each element must be read once, and so must each block's result"))

@@ -201,7 +201,10 @@ std::vector<Rung> hazards() {
       Rung("index_overflow")
           .broken()
           .up_to([](const Size&) { return double(most_rows); })
-          .tried_on_emulator_with(rows_beyond_unsigned)
+          .tried_on_emulator_with(
+              rows_beyond_unsigned,
+              "With fewer rows it is right. Here row * pitch is more than 2^32 - 1, and an "
+              "unsigned starts again at 0: is the product of 64 bits, and the offset too?")
           .promise(one_thread_per_element())
           .promise(each_thread_reads_at_most(one_element))
           .promise(reads_each_element_once())

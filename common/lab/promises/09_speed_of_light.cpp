@@ -13,6 +13,9 @@ double blocks_of_champion(const Size& s) {
   return std::min(double(s.n) / 8192 + 1, 64.0 * multiprocessors());
 }
 
+// With 256 threads, for inputs as small as those counted.
+constexpr double elements_of_tile = 8192;
+
 // Whole vectors of four, spread as evenly as possible, and one of the elements before and after them.
 double vectors_of_wave(const Size& s) {
   return 4.0 * double(ceil_div(s.n / 4, std::size_t{resident_blocks(s.block)} * s.block)) + 1;
@@ -36,6 +39,8 @@ std::vector<Rung> speed_of_light() {
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block()),
       Rung("one_wave")
+          .tried_beyond_32_bits(Beyond32Bits::in_a_walk_of_vectors, threads_of_walk)
+          .also_counted_with([](const Size& s) { return 16 * threads_of_walk(s); }) // four vectors each
           .depth([](const Size& s) {
             const double blocks = blocks_of_wave(s);
             return 14 + double(s.n) / (blocks * s.block) + blocks;
@@ -85,6 +90,9 @@ std::vector<Rung> speed_of_light() {
           .promise(no_float_atomics())
           .promise(at_least(Counter::fences, once_per_block,
                             "a block's sum must be visible before the block counts itself"))
+          .promise(at_most(
+              Counter::fences, [](const Size& s) { return 2 * s.blocks + 32; },
+              "the thread that stores the block's sum calls the fence, and no other one"))
           .same_bits(),
       Rung("champion")
           .tried_on_small_device(700'003,
@@ -108,10 +116,25 @@ std::vector<Rung> speed_of_light() {
             return 4.0 * loads * double(ceil_div(tiles, std::min(tiles, blocks))) + 2;
           }))
           .promise(at_least(
-              Counter::weak_loads_at_once, [](const Size&) { return 1.5; },
+              Counter::weak_loads_at_once,
+              [](const Size& s) { return s.n > 16 * 8192 ? 6.0 : 1.5; }, // 8 per tile
               "a thread must start all loads of a tile before it uses the first value"))
+          .promise(at_most(
+              Counter::elements_spanned_by_block,
+              [](const Size& s) {
+                return s.n > blocks_of_champion(s) * elements_of_tile ? double(s.n) : elements_of_tile + 3;
+              },
+              "a thread's vectors of a tile are `threads` apart, so that a block's tile is one piece of the "
+              "input"))
           .promise(at_least(
-              Counter::strong_loads_in_flight, [](const Size& s) { return s.blocks > 1 ? 2.0 : 0.0; },
+              Counter::elements_spanned_by_block,
+              [](const Size& s) {
+                return s.n > (s.blocks + 1) * elements_of_tile ? s.blocks * elements_of_tile : 0;
+              },
+              "a block's tiles are number blockIdx.x and then every gridDim.x-th, so that no block has two "
+              "more than another"))
+          .promise(at_least(
+              Counter::strong_loads_in_flight, [](const Size& s) { return s.blocks > 1 ? 5.0 : 0.0; },
               "the threads that collect must read several words before they wait for the first one"))
           .promise(no_float_atomics())
           .promise(at_most(

@@ -35,9 +35,10 @@ Promise stride_doubles() {
   return at_least(Counter::global_load_sectors, half_a_sector_per_element,
                   "the stride must double, so that the elements of a step are ever further apart");
 }
+// Two sectors for eight pairs as long as there are eight, and two more for each of the last steps.
 Promise stride_halves() {
   return at_most(
-      Counter::global_load_sectors, half_a_sector_per_element,
+      Counter::global_load_sectors, [](const Size& s) { return s.n / 4.0 + 3 * log2(s.block); },
       "the stride must halve, so that working items read neighbouring elements, which share sectors");
 }
 Promise first_items_work() {
@@ -71,6 +72,7 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(pairs_in_place())
+              .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
               .promise(stride_halves())
               .promise(first_items_work()),
           Rung("across_groups")

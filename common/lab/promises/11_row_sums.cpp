@@ -85,10 +85,7 @@ std::vector<Rung> row_sums() {
           .promise(stored_once())
           .promise(first_thread_alone_adds())
           .promise(none(Counter::atomic_operations, "one thread stores the row's sum"))
-          .promise(at_most(
-              Counter::barriers_per_block, [](const Size&) { return 2.0; },
-              "the block must wait once, between the warps' sums and the first warp's last step (plus once "
-              "before that if shared memory is zeroed first)"))};
+          .promise(one_barrier_between_warps())};
 }
 
 } // namespace lab::promises

@@ -31,6 +31,12 @@ Promise no_waiting_host() {
   return none(Counter::host_waits,
               "the host must issue all work without waiting for any of it; events order it on the devices");
 }
+// The devices' sums come first, and only what adds them up waits for them.
+Promise devices_work_at_once(Formula waiting) {
+  return at_most(Counter::launches_after_others, waiting,
+                 "all devices must work at the same time: only the launch that adds up their sums waits for "
+                 "other devices");
+}
 Promise nothing_read_from_peers() {
   return none(Counter::peer_load_sectors, "no kernel may read another device's memory here");
 }
@@ -42,6 +48,10 @@ Promise nothing_copied() {
 }
 Promise one_call_of_nccl(Formula calls) {
   return equal(Counter::nccl_calls, calls, "one call of NCCL per device adds up the devices' sums");
+}
+Promise one_result_of_nccl() {
+  return equal(Counter::nccl_results, one,
+               "one device needs the sum of all, and ncclReduce gives it to that one alone");
 }
 // And the sums of the blocks once more, by the last block of each device, and those of the devices.
 Promise each_element_read_once() {
@@ -62,6 +72,10 @@ std::vector<Rung> many_gpus() {
           .promise(equal(
               Counter::launches, [](const Size& s) { return s.devices + 1.0; },
               "one launch per device for its shard, and one that adds up the devices' sums"))
+          .promise(equal(
+              Counter::warps, [](const Size& s) { return (s.blocks - 1) * s.warps() + 1; },
+              "one warp is enough for the devices' sums"))
+          .promise(devices_work_at_once(one))
           .promise(no_waiting_host())
           .promise(nothing_read_from_peers())
           .promise(nothing_written_to_peers())
@@ -77,6 +91,7 @@ std::vector<Rung> many_gpus() {
           .promise(equal(
               Counter::launches, [](const Size& s) { return s.devices + 1.0; },
               "one launch per device for its shard, and one that adds up the devices' sums"))
+          .promise(devices_work_at_once(one))
           .promise(nothing_copied())
           .promise(nothing_written_to_peers())
           .promise(no_float_atomics())
@@ -92,8 +107,7 @@ std::vector<Rung> many_gpus() {
           .promise(
               none(Counter::nccl_communicators,
                    "to make communicators takes far longer than a sum, so they are made once for all calls"))
-          .promise(equal(Counter::nccl_results, one,
-                         "one device needs the sum of all, and ncclReduce gives it to that one alone"))
+          .promise(one_result_of_nccl())
           .promise(each_element_read_once()),
       Rung("one_kernel")
           .depth(depth_of_all)
@@ -120,6 +134,7 @@ std::vector<Rung> many_gpus() {
               Counter::launches, [](const Size& s) { return double(s.devices); },
               "each process launches one kernel, for its own shard; NCCL does the rest"))
           .promise(one_call_of_nccl(one))
+          .promise(one_result_of_nccl())
           .promise(each_element_read_once())};
 }
 

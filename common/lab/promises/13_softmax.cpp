@@ -172,7 +172,10 @@ std::vector<Rung> softmax() {
               "eight_elements() reads 16 bytes per lane: one request for the 256 elements of a "
               "multiplication"))
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
-          .promise(none(Counter::shared_accesses, "a warp needs no shared memory")),
+          .promise(none(Counter::shared_accesses, "a warp needs no shared memory"))
+          .promise(at_most(
+              Counter::float_additions, [](const Size& s) { return 320.0 * double(s.rows); },
+              "the matrices add up the row; what is left for the lanes is the sum of eight numbers")),
       Rung("rms_norm")
           .needs(90)
           .builds_on("cluster")

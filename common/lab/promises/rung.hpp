@@ -83,6 +83,7 @@ inline Promise none(Counter counter, const char* lesson) {
 enum class Beyond32Bits {
   not_tried,
   in_a_walk, // each block begins with the tile at its own place, and goes on by the threads of the grid
+  in_a_walk_of_vectors, // of four elements each: more than 2^32 of them
   in_tiles,  // each block has the tile of elements at its own place, and the last block the last elements
   in_passes, // the same, and then again with the sums of the blocks
   in_rows,   // the first block has the first row of a matrix, and the last block the last one
@@ -110,7 +111,10 @@ public:
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& up_to_columns(std::size_t columns) { return max_columns = columns, *this; }
   // Beyond what it takes elsewhere, since there memory that nobody accesses occupies none.
-  Rung& tried_on_emulator_with(std::size_t n) { return emulated_n = n, *this; }
+  // `what`: what shows there, if anything is wrong.
+  Rung& tried_on_emulator_with(std::size_t n, const char* what) {
+    return emulated_n = n, on_emulator_with = what, *this;
+  }
   // A matrix this wide is among those that it is tried on.
   Rung& tried_with_columns(std::size_t columns) { return wide_columns = columns, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
@@ -166,6 +170,8 @@ public:
   Rung& tried_on_small_device(std::size_t n, const char* what) {
     return small_device_n = n, on_small_device = what, *this;
   }
+  // Its promises are held with so many elements, too, where a bound is reached exactly.
+  Rung& also_counted_with(Formula elements) { return further_count = elements, *this; }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU of a lower compute capability it is not run at all.
@@ -189,7 +195,7 @@ public:
     return max_n ? static_cast<std::size_t>(max_n(size(0, block))) : static_cast<std::size_t>(-1);
   }
 
-  static constexpr int max_variants = Implementation::max_variants, max_promises = 16;
+  static constexpr int max_variants = Implementation::max_variants, max_promises = 20;
   const char* name;
   Variant variants[max_variants];
   int variant_count = 0;
@@ -202,6 +208,7 @@ public:
   unsigned min_block = 32, max_block = 1024;
   Formula error_depth = nullptr;    // null: n - 1
   Formula most_read_back = nullptr; // null: nothing
+  Formula further_count = nullptr;
   Promise promises[max_promises];
   int promise_count = 0;
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
@@ -209,7 +216,7 @@ public:
   Beyond32Bits beyond_32_bits{};
   Formula walking_threads = nullptr;
   std::size_t small_device_n = 0;
-  const char* on_small_device = "";
+  const char *on_small_device = "", *on_emulator_with = "";
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;

@@ -4,6 +4,7 @@
 #include "promises/course.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lab::promises {
 
@@ -215,6 +216,16 @@ inline double elements_of_walk(const Size& s) {
 inline double threads_of_walk(const Size& s) {
   return double(resident_blocks(s.block)) * s.block;
 }
+// The first block has the first element of each round; of blocks that walk over parts of their own, none
+// reads from end to end.
+template <double (*threads)(const Size&) = threads_of_walk>
+Promise walk_steps_by_the_grid() {
+  return at_least(
+      Counter::elements_spanned_by_block,
+      [](const Size& s) { return s.n == 0 ? 0 : threads(s) * std::floor(double(s.n - 1) / threads(s)) + 1; },
+      "each thread must step by the number of threads in the whole grid, so that a block's elements lie all "
+      "over the array and every block has work to do");
+}
 inline Promise walk_is_spread() {
   return at_most(
       Counter::elements_read_by_thread, elements_of_walk,
@@ -235,8 +246,8 @@ Promise both_walks_are_spread() {
       "the blocks' sums by all threads of the last one");
 }
 inline std::vector<Promise> grid_stride_walk() {
-  return {grid_fits_device(), grid_fills_device(), walk_is_spread(), neighbours_read_neighbours(),
-          reads_each_element_once()};
+  return {grid_fits_device(),       grid_fills_device(),          walk_is_spread(),
+          walk_steps_by_the_grid(), neighbours_read_neighbours(), reads_each_element_once()};
 }
 // Such a walk, the steps of a tree, and one atomic per block.
 inline double depth_of_walk(const Size& s) {

@@ -302,7 +302,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   if (!runtime.provenance && ordering::wants_touches())
     options.watcher = touches.emplace(runtime, options.watcher).watcher();
   ordering::is_kernel(readable_name(*launch.entry));
-  ordering::launches_next();
+  ordering::launches_next(device);
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
   std::vector<watch::Hazard> in_other_order;

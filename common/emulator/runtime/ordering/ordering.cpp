@@ -224,9 +224,21 @@ void is_kernel(const std::string& name) {
   current->operation.is_kernel = true;
 }
 
-void launches_next() {
+void launches_next(int device) {
   watch::Checker* const checker = Runtime::get().checker();
-  if (current && checker && several_devices()) checker->next_launch(current->operation);
+  if (!current || !several_devices()) return;
+  if (checker) checker->next_launch(current->operation);
+  State& state = State::get();
+  std::lock_guard lock(state.mutex);
+  const Operation& mine = current->operation;
+  std::erase_if(state.kernels, [&](const auto& known) { return state.order.host_knows(known.second.view); });
+  const bool waits_for_others = std::ranges::any_of(state.kernels, [&](const auto& earlier) {
+    const auto& [other_device, kernel] = earlier;
+    return other_device != device && kernel.actor < mine.view.size() &&
+           mine.view[kernel.actor] >= kernel.number;
+  });
+  if (waits_for_others) Runtime::get().recorder.add_launch_after_others();
+  state.kernels.emplace_back(device, mine);
 }
 
 void touches(std::vector<TouchedRange> ranges) {

@@ -42,7 +42,7 @@ cudaError_t carry_out(const std::vector<Step>& steps);
 void reads(const void* begin, std::size_t size);
 void writes(const void* begin, std::size_t size);
 void is_kernel(const std::string& name);
-void launches_next(); // tells the checks what comes before the kernel
+void launches_next(int device); // tells the checks what comes before the kernel
 void touches(std::vector<watch::TouchedRange> ranges);
 // The call that issued the work returns when it is done.
 void host_waits_for_this();

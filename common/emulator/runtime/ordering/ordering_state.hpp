@@ -47,7 +47,8 @@ struct State {
   std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
   std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
   watch::Clock perhaps_known;                                           // to the host: host_functions.hpp
-  bool has_streams = false; // others than the one that waits for all
+  std::vector<std::pair<int, Operation>> kernels; // by device: those that the host has not waited for
+  bool has_streams = false;                       // others than the one that waits for all
   std::thread::id issuer;
   bool several_issuers = false; // threads of the program that issue work
   bool told_of_pageable = false;

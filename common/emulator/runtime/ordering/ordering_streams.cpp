@@ -100,9 +100,11 @@ void host_waits_for_all() {
 namespace {
 
 bool is_ready(const State& state, watch::Clock& asked, const watch::Clock& over) {
-  if (state.order.host_knows(over) || asked == over) return true;
+  if (state.order.host_knows(over)) return true;
+  const bool is_asked_again = asked == over;
   asked = over;
-  return false;
+  if (is_asked_again) Runtime::get().recorder.add_host_wait();
+  return is_asked_again;
 }
 
 } // namespace
