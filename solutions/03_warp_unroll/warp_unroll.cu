@@ -25,8 +25,9 @@ __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
   // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum one stride further on to this
   // lane's running sum, wait for the warp, store the running sum into the lane's own element, and wait for
-  // the warp. The running sum starts as partial[t]. Write the six steps out one after another; a loop that
-  // the compiler unrolls is as good. (about 25 short lines)
+  // the warp. The running sum starts as partial[t]; a lane may also read it back from there in each step.
+  // Write the six steps out one after another; a loop that the compiler unrolls is as good. (about 25 short
+  // lines)
   float sum = partial[t];
   sum += partial[t + 32];
   __syncwarp();

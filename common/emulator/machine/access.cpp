@@ -276,6 +276,8 @@ std::string last_part(const std::string& mangled) {
 unsigned width_of_element(const Grid& grid, const Operation* op, unsigned width) {
   const std::string_view name = grid.code.names[op->index];
   const auto is = [name](std::string_view modifier) { return name.find(modifier) != name.npos; };
+  constexpr unsigned word = 4;
+  if (name.starts_with("cp.async.bulk")) return word; // it moves units of several elements
   return is(".v4.") ? width / 4 : is(".v2.") ? width / 2 : width;
 }
 

@@ -124,6 +124,7 @@ struct ValueFlow {
     selected,     // selp: the first source where the predicate `chooser` is true, else the second
     exchanged,    // shfl: from another lane's source
     warp_reduced, // redux: from the sources of all active lanes
+    multiplied,   // mma: likewise, from all sources of each
     accessed,     // loads, stores and atomics: Watcher::access() sees them
     unrelated,    // from no value that is followed: votes, the kernel's arguments
   };

@@ -15,6 +15,7 @@ constexpr std::size_t stored = 1, exchanged = 1;
 
 ValueFlow::Kind kind_of(const ptx::Instruction& in) {
   using Kind = ValueFlow::Kind;
+  if (in.opcode == "mma") return Kind::multiplied;
   switch (ptx::flow_of(in)) {
   case ptx::Flow::copied:
     return Kind::copied;

@@ -146,6 +146,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_atomic = earlier.is_atomic,
             .one_statement = same_store && !earlier.is_atomic,
             .one_step = is_one_step(mine.grid->code, access, conflict, scope),
+            .earlier_bulk =
+                shared && same_launch && conflict.earlier_wrote && mine.facts->is_bulk[earlier.operation],
             .in_opencl = is_in_opencl(where),
             .scope = scope,
             .missing = conflict.missing,

@@ -205,12 +205,10 @@ Provenance::Value Provenance::source(const machine::Warp& warp, const ValueFlow:
 
 namespace {
 
-// Values are not followed through matrices, bulk copies, textures, surfaces and other blocks' shared memory.
+// Values are not followed through fragments of wmma, textures, surfaces and asynchronous stores.
 bool moves_values_unseen(const machine::Grid& grid) {
-  constexpr std::string_view unseen[] = {"mma.",          "wmma.",     "ldmatrix", "stmatrix",  "movmatrix",
-                                         "cp.async.bulk", "cp.reduce", "st.async", "red.async", "tex.",
-                                         "tld4.",         "suld.",     "sust."};
-  if (grid.shape.cluster.count() > 1) return true;
+  constexpr std::string_view unseen[] = {"wmma.",     "ldmatrix", "stmatrix", "movmatrix", "st.async",
+                                         "red.async", "tex.",     "tld4.",    "suld.",     "sust."};
   return std::ranges::any_of(grid.code.names, [&](std::string_view name) {
     return std::ranges::any_of(unseen, [&](std::string_view each) { return name.starts_with(each); });
   });
@@ -463,6 +461,17 @@ void Provenance::executed(const machine::Warp& warp, const machine::Operation& o
     const NodeId node =
         combined(Node::Kind::computed, to.width, result(first), values, where(warp, operation, first));
     nodes.fill(node);
+    break;
+  }
+  case Kind::multiplied: { // each element of the result is made of a few of them; which, is not told apart
+    std::vector<Value> values;
+    each_lane(lanes, [&](unsigned lane) {
+      for (const Value& value : all_sources(lane))
+        if (value.node >= first_node) values.push_back(value);
+    });
+    if (values.empty()) values.push_back({});
+    nodes.fill(combined(Node::Kind::computed, to.width, 0, values,
+                        where(warp, operation, static_cast<unsigned>(std::countr_zero(lanes)))));
     break;
   }
   case Kind::unrelated:

@@ -25,7 +25,7 @@ namespace warpfold::watch {
 class Provenance final : public machine::Watcher {
 public:
   // With more nodes, the graph says that it is incomplete.
-  static constexpr std::size_t most_nodes = 1u << 19;
+  static constexpr std::size_t most_nodes = 1u << 20;
 
   explicit Provenance(const machine::AddressSpace& memory) : memory_(memory) {}
 

@@ -127,6 +127,14 @@ int reach_of(RaceScope scope, Missing missing) {
 
 Hazard describe(const Race& race) {
   Hazard hazard{race.kind, cause_of(race)};
+  if (race.earlier_bulk) {
+    hazard.cause = HazardCause::bulk_copy_in_flight;
+    hazard.message =
+        fmt::format("{} {} {}, which {}'s bulk copy has written, without having waited for that copy",
+                    race.later_thread, verb(race.later), race.place, race.earlier_thread);
+    hazard.reach = reach_of(race.scope, race.missing);
+    return hazard;
+  }
   hazard.message = fmt::format("{} {} {}, which {} {} {}", race.later_thread, verb(race.later), race.place,
                                race.earlier_thread,
                                race.earlier_atomic  ? "has updated"

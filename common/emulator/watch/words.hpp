@@ -18,6 +18,7 @@ struct Race {
   bool earlier_wrote = false, earlier_atomic = false;
   bool one_statement = false; // both are stores, by the same statement
   bool one_step = false;      // a load and a store that belong to the same step
+  bool earlier_bulk = false;  // a bulk copy
   bool in_opencl = false;
   RaceScope scope{};
   Missing missing{};

@@ -29,7 +29,7 @@ bool is_float(Type type) {
 } // namespace
 
 std::string_view name_in_ptx(Type type) {
-  constexpr std::string_view names[] = {"f32", "f64", "s32", "u32"}; // in the order of Type
+  constexpr std::string_view names[] = {"f32", "f64", "s32", "u32", "bf16"}; // in the order of Type
   return names[static_cast<int>(type)];
 }
 
@@ -50,7 +50,7 @@ void ElementCounts::find_values() {
     for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(id)))
       bits_[operand.node] = operand.bits;
   }
-  const std::size_t width = size_of(input_.type);
+  const std::size_t width = outcome_.results.empty() ? 0 : outcome_.bits.size() / outcome_.results.size();
   for (std::size_t row = 0; row < graph_.roots.size() && (row + 1) * width <= outcome_.bits.size(); ++row)
     std::memcpy(&bits_[graph_.roots[row]], outcome_.bits.data() + row * width, width);
 }

@@ -8,6 +8,7 @@
 #include "run/emulator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace lab {
@@ -37,12 +38,17 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
   const Case& given = failure.given;
   if (rung.row_function != RowFunction::none) {
     Diagnosis facts = facts_of_row(rung, failure, input);
-    const auto not_finite = not_finite_in_row(rung, failure, input);
-    if (not_finite && !facts.kind.empty() && can_be_followed(*failure.variant, given)) {
-      const Outcome outcome = run_followed(*failure.variant, given, input);
-      device_lost = outcome.device_lost;
-      facts.text += first_not_finite(outcome, given, input, *not_finite);
-    }
+    const auto wrong = first_wrong_result(rung, failure, input);
+    if (!wrong || facts.kind == "unwritten-results" || !can_be_followed(*failure.variant, given))
+      return facts;
+    const Outcome outcome = run_followed(*failure.variant, given, input);
+    device_lost = outcome.device_lost;
+    if (!std::isfinite(failure.results[*wrong]))
+      facts.text += first_not_finite(outcome, given, input, *wrong);
+    if (std::isnan(failure.results[*wrong])) return facts;
+    const std::string unreached = unreached_elements(outcome, given, input, *wrong);
+    if (facts.kind.empty() && !unreached.empty()) return {"unreached", unreached.substr(1), true};
+    facts.text += unreached;
     return facts;
   }
   if (can_be_followed(*failure.variant, given)) {

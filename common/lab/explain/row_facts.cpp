@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -12,18 +13,16 @@ namespace lab {
 namespace {
 
 constexpr double near_enough = 1e-3;       // of factors: far more than rounding, far less than a mistake
+constexpr double near_in_bfloat16 = 5e-3;  // whose rounding changes a number by up to 1 in 2^8
 constexpr double largest_argument = 88.7;  // of an exponential that is finite in float
 constexpr double largest_vanishing = -104; // of one that is zero
 constexpr std::size_t warp = 32;
 
-bool is_near(double a, double b) {
-  return std::abs(a - b) <= near_enough * std::abs(b);
-}
-
 class WrongRow {
 public:
   WrongRow(const Rung& rung, const Failure& failure, const Sequence& input, std::size_t row)
-      : rung_(rung), given_(failure.given), type_(input.type), columns_(given_.n / given_.rows), row_(row),
+      : rung_(rung), given_(failure.given), input_(input), type_(input.type),
+        columns_(given_.n / given_.rows), row_(row),
         poison_(poison(failure.variant->result_type, given_.kind)),
         expected_(expect_row(rung, given_, input, row)),
         got_(std::span(failure.results).subspan(row * columns_, columns_)) {
@@ -40,14 +39,32 @@ public:
     return rung_.row_function == RowFunction::softmax ? divisor() : factor();
   }
 
-  std::optional<std::size_t> not_finite() const {
+  std::optional<std::size_t> first_wrong_one() const {
     for (std::size_t column = 0; column < columns_; ++column)
       if (!std::isfinite(got_[column]) && std::isfinite(expected_.values[column]))
         return row_ * columns_ + column;
-    return std::nullopt;
+    const auto wrong = first_wrong(expected_, got_);
+    return wrong ? std::optional(row_ * columns_ + *wrong) : std::nullopt;
+  }
+  std::size_t number() const { return row_; }
+  // Where the other row's differ from those of its own.
+  bool has_results_of(std::size_t other) const {
+    if (other == row_ || columns_ < 2) return false;
+    const ExpectedRow wanted = expect_row(rung_, given_, input_, other);
+    const bool tells = std::ranges::adjacent_find(wanted.values, std::not_equal_to()) != wanted.values.end();
+    const bool all_finite = std::ranges::all_of(got_, [](double x) { return std::isfinite(x); });
+    return tells && all_finite && !first_wrong(wanted, got_) && first_wrong(wanted, expected_.values);
+  }
+  // Equal elements hide what was subtracted, and which stands where; small ones, what an RMS norm is made of.
+  bool tells_little() const {
+    const bool is_rms_norm = rung_.row_function == RowFunction::rms_norm;
+    return columns_ > 1 && (std::ranges::all_of(elements_, [&](double x) { return x == elements_[0]; }) ||
+                            (is_rms_norm && expected_.sum < rms_norm_epsilon * double(columns_)));
   }
 
 private:
+  double near() const { return type_ == Type::bfloat16 ? near_in_bfloat16 : near_enough; }
+  bool is_near(double a, double b) const { return std::abs(a - b) <= near() * std::abs(b); }
   std::string the_row() const { return given_.rows == 1 ? "the row" : fmt::format("row {}", row_); }
 
   Diagnosis unwritten() const {
@@ -68,7 +85,13 @@ private:
     };
     std::size_t column = 0;
     while (column < columns_ && !is_odd(column)) ++column;
-    if (column == columns_ || rung_.row_function != RowFunction::softmax) return {};
+    if (column == columns_) return {};
+    if (rung_.row_function != RowFunction::softmax)
+      return {"not-a-number-in-row",
+              fmt::format("The result in column {} of {} is NaN. A variable that was given no value may make "
+                          "it: with what does the sum begin?",
+                          column, the_row()),
+              true};
     const bool has_masked = std::ranges::any_of(
         elements_, [](double x) { return x == -std::numeric_limits<double>::infinity(); });
     if (has_masked)
@@ -121,7 +144,7 @@ private:
       if (std::abs(expected_.values[column]) < 1e-30) continue;
       const double factor = got_[column] / expected_.values[column];
       if (!(std::abs(factor) > 0) || (known && !is_near(factor, *known))) return std::nullopt;
-      known = factor;
+      if (!known) known = factor;
     }
     return known;
   }
@@ -137,9 +160,21 @@ private:
                   the_row()),
               true};
     if (!same) {
-      Diagnosis rounded = rounded_on_the_way();
-      return rounded.kind.empty() ? factors_of_groups() : rounded;
+      if (Diagnosis found = rounded_on_the_way(); !found.kind.empty()) return found;
+      if (Diagnosis found = of_places(); !found.kind.empty()) return found;
+      if (Diagnosis found = shifted(); !found.kind.empty()) return found;
+      return factors_of_groups();
     }
+    const double mean = expected_.sum / static_cast<double>(columns_);
+    const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
+    if (const double sum = std::round(used * double(columns_));
+        is_near(*same, 1) && sum > 0 && is_whole(used, sum))
+      return {"whole-sum",
+              fmt::format(
+                  "Every result of {} is {:.6g} times what it should be, as if the sum of the squares were "
+                  "{:.0f} and not {:.8g}: a whole number. Is it kept as an integer somewhere?",
+                  the_row(), *same, sum, expected_.sum),
+              true};
     if (is_near(*same, 1))
       return {
           "nearly-right",
@@ -148,8 +183,6 @@ private:
                       "is taken?",
                       the_row()),
           true};
-    const double mean = expected_.sum / static_cast<double>(columns_);
-    const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
     const std::string fact =
         fmt::format("Every result of {} is {:.6g} times what it should be", the_row(), *same);
     if (mean < rms_norm_epsilon)
@@ -164,15 +197,29 @@ private:
             true};
   }
 
+  // Whether the sum of the squares that the results are made with is that whole number, and should not be.
+  bool is_whole(double used, double sum) const {
+    constexpr double precise = 4e-7; // of results in float, twice
+    const bool is_told_apart = precise * sum < 0.1 && std::abs(expected_.sum - sum) > 0.2;
+    return type_ == Type::float32 && is_told_apart && std::abs(used * double(columns_) - sum) < precise * sum;
+  }
+
   // What the number that stands where the mean of the squares should is made of.
   std::string mean_in_words(double used, double mean) const {
     if (is_near(used, mean * mean))
       return fmt::format(": that is {:.6g} squared, as where no root is taken", mean);
     if (is_near(used * mean, 1))
       return fmt::format(": that is 1 / {:.6g}, as where the root is multiplied by", mean);
+    const double times = std::round(used / mean);
+    constexpr double most_times = 1 << 14;
+    if (times > 1 && times < most_times && std::abs(used / mean - times) < 1e-6 * times)
+      return fmt::format(": that is {:.0f} times as much", times);
     const double divisor = expected_.sum / used, whole = std::round(divisor);
-    constexpr double far_from_chance = 1e-5, most_elements = 1 << 13; // with more, chance finds one
-    if (whole < 1 || whole > most_elements || std::abs(divisor - whole) > far_from_chance * whole) return "";
+    constexpr double far_from_chance = 1e-6, most_elements = 1 << 13; // with more, chance finds one
+    const bool is_part = whole <= double(columns_) && std::fmod(whole, 32) == 0; // of a row, in whole vectors
+    if (whole < 1 || (whole > most_elements && !is_part) ||
+        std::abs(divisor - whole) > far_from_chance * whole)
+      return "";
     return fmt::format(
         ": that is the sum of the squares divided by {:.0f}, in place of the row's {} elements", whole,
         columns_);
@@ -180,8 +227,104 @@ private:
 
   Diagnosis divisor() const {
     const std::optional<double> same = common_factor();
-    if (same && !is_near(*same, 1)) return one_divisor(expected_.sum / *same);
-    return several_factors();
+    if (!same || is_near(*same, 1)) return several_factors();
+    if (std::abs(expected_.largest) > 0.1 && is_near(std::log(*same), expected_.largest))
+      return {"maximum-not-subtracted",
+              fmt::format("Every result of {} is {:.6g} times what it should be, which is exp({:.6g}), and "
+                          "{:.6g} is the row's maximum: as if it were subtracted where the sum is made, and "
+                          "not where the weights are.",
+                          the_row(), *same, expected_.largest, expected_.largest),
+              true};
+    return one_divisor(expected_.sum / *same);
+  }
+
+  // The factor by which the results are those numbers, if there is one.
+  template <class Number>
+  std::optional<double> factor_of(Number number) const {
+    constexpr double too_small = 1e-3;
+    std::optional<double> known;
+    std::size_t compared = 0;
+    for (std::size_t column = 0; column < columns_; ++column) {
+      if (!(std::abs(number(column)) > too_small)) continue;
+      const double factor = got_[column] / number(column);
+      if (!std::isfinite(factor) || factor == 0 || (known && !is_near(factor, *known))) return std::nullopt;
+      if (!known) known = factor;
+      ++compared;
+    }
+    return compared > 2 ? known : std::nullopt;
+  }
+
+  // What the results are, if not what they should be.
+  Diagnosis of_places() const {
+    constexpr std::size_t enough = 3;
+    if (columns_ < enough) return {};
+    if (std::ranges::all_of(got_, [](double x) { return x == 1; }))
+      return {
+          "all-one",
+          fmt::format("Each of the {} results of {} is 1, as if each number were divided by itself: is what "
+                      "the threads have combined before it is used?",
+                      columns_, the_row()),
+          true};
+    const bool softmax = rung_.row_function == RowFunction::softmax;
+    if (const auto factor = factor_of([&](std::size_t column) { return elements_[column]; });
+        factor && softmax)
+      return {
+          "no-exponential",
+          fmt::format("Each result of {} is its element times {:.6g}: of what is stored, no exponential has "
+                      "been taken.",
+                      the_row(), *factor),
+          true};
+    if (const auto factor =
+            factor_of([&](std::size_t column) { return elements_[column] * elements_[column]; });
+        factor && !softmax)
+      return {
+          "squares",
+          fmt::format("Each result of {} is its element's square times {:.6g}, where the element should be.",
+                      the_row(), *factor),
+          true};
+    return in_other_columns();
+  }
+
+  // The right results, in other places.
+  Diagnosis in_other_columns() const {
+    std::vector<double> wanted = expected_.values;
+    std::vector<double> found(got_.begin(), got_.end());
+    std::ranges::sort(wanted), std::ranges::sort(found);
+    if (!std::ranges::equal(wanted, found, [this](double a, double b) { return is_near(a, b); })) return {};
+    for (std::size_t column = 0; column < columns_; ++column) {
+      if (is_near(got_[column], expected_.values[column])) continue;
+      const auto right =
+          std::ranges::find_if(expected_.values, [&](double x) { return is_near(got_[column], x); });
+      if (right == expected_.values.end()) return {};
+      return {"other-columns",
+              fmt::format("The right results of {} are there, but in other columns: column {} has that of "
+                          "column {}.",
+                          the_row(), column, right - expected_.values.begin()),
+              true};
+    }
+    return {};
+  }
+
+  // Where each result is its element less a number, times a factor.
+  Diagnosis shifted() const {
+    const auto [least, most] = std::ranges::minmax_element(elements_);
+    const auto low = static_cast<std::size_t>(least - elements_.begin()),
+               high = static_cast<std::size_t>(most - elements_.begin());
+    if (!(*most - *least > near_enough)) return {};
+    const double slope = (got_[high] - got_[low]) / (*most - *least), less = *most - got_[high] / slope;
+    const double reach = std::max(std::abs(*most), std::abs(*least));
+    if (!std::isfinite(less) || !(std::abs(less) > near_enough * reach)) return {};
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (std::abs(got_[column] / slope + less - elements_[column]) > near_enough * reach) return {};
+    double sum = 0;
+    for (const double x : elements_) sum += x;
+    const bool is_mean = std::abs(sum / double(columns_) - less) < near_enough * reach;
+    return {
+        "shifted",
+        fmt::format("Each result of {} is its element less {:.6g}, times a factor{}. The formula subtracts "
+                    "nothing.",
+                    the_row(), less, is_mean ? ": that is the mean of the elements" : ""),
+        true};
   }
 
   // Of each column by how much it is too large, as far as the numbers are large enough to tell.
@@ -214,7 +357,7 @@ private:
     const std::vector<Run> found = runs();
     const auto is_long = [](const Run& run) { return run.last > run.first; };
     if (found.size() < 2 || !std::all_of(found.begin(), found.end() - 1, is_long)) return {};
-    const auto in_words = [](const Run& run) {
+    const auto in_words = [this](const Run& run) {
       const std::string columns = fmt::format("columns {} to {}", run.first, run.last);
       return is_near(run.factor, 1)
                  ? columns + " are right"
@@ -227,15 +370,41 @@ private:
             true};
   }
 
+  // Which results are right, if it is some of them.
+  std::string right_ones() const {
+    std::vector<std::size_t> right;
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (std::abs(expected_.values[column]) > 1e-30 && is_near(got_[column], expected_.values[column]))
+        right.push_back(column);
+    if (right.empty()) return "";
+    const std::size_t last = right.back() - right.front() + 1 == right.size() ? right.back() : 0;
+    if (right.size() > 2 && last) return fmt::format(" Columns {} to {} are right.", right.front(), last);
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, right.size()); ++i)
+      text += fmt::format("{}{}", i == 0 ? "" : ", ", right[i]);
+    return fmt::format(" Of the {} results {} {} right, in column{} {}{}.", columns_, right.size(),
+                       right.size() == 1 ? "is" : "are", right.size() == 1 ? "" : "s", text,
+                       right.size() > most ? " and others" : "");
+  }
+
   // With one maximum and one divisor, all results would be off by the same factor.
   Diagnosis several_factors() const {
     if (const auto infinite = std::ranges::find_if(got_, [](double x) { return std::isinf(x); });
         infinite != got_.end())
       return {"infinite-result",
-              fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.",
-                          infinite - got_.begin(), the_row()),
+              fmt::format("The result in column {} of {} is infinite, and a weight is 1 at most.{}",
+                          infinite - got_.begin(), the_row(), right_ones()),
               true};
+    if (std::ranges::all_of(got_, [](double x) { return x == 0; }))
+      return {
+          "all-zero-weights",
+          fmt::format("Every result of {} is 0, as if it were divided by an infinite sum. With what does a "
+                      "thread's sum begin, and what stands where it has no element?",
+                      the_row()),
+          true};
     if (Diagnosis found = all_equal(); !found.kind.empty()) return found;
+    if (Diagnosis found = of_places(); !found.kind.empty()) return found;
     if (are_exponentials_of_exponentials())
       return {
           "exponential-twice",
@@ -249,11 +418,22 @@ private:
     if (other == known.end()) return {};
     if (Diagnosis found = rounded_on_the_way(); !found.kind.empty()) return found;
     if (Diagnosis found = factors_of_groups(); !found.kind.empty()) return found;
+    const bool all_positive = std::ranges::all_of(known, [](const auto& each) { return each.second > 0; });
+    if (all_positive && right_ones().empty())
+      return {"many-divisors",
+              fmt::format(
+                  "As if column {} of {} were divided by {:.6g}, and column {} by {:.6g}; the row's sum of "
+                  "exponentials is {:.6g}. Do all threads end with the same sum and the same maximum? "
+                  "Where joining a to b makes another pair than joining b to a, they do not.",
+                  known.front().first, the_row(), expected_.sum / known.front().second, other->first,
+                  expected_.sum / other->second, expected_.sum),
+              true};
     return {
         "factors-differ",
         fmt::format("Column {} of {} is {:.6g} times what it should be, and column {} {:.6g} times, so one "
-                    "wrong maximum or divisor for the whole row is not what is wrong.",
-                    known.front().first, the_row(), known.front().second, other->first, other->second),
+                    "wrong maximum or divisor for the whole row is not what is wrong.{}",
+                    known.front().first, the_row(), known.front().second, other->first, other->second,
+                    right_ones()),
         true};
   }
 
@@ -295,7 +475,7 @@ private:
     const auto known = factors();
     const bool all_near = std::ranges::all_of(
         known, [](const auto& each) { return std::abs(each.second - 1) < two_roundings; });
-    if (type_ != Type::bfloat16 || !all_near) return {};
+    if (type_ != Type::bfloat16 || !all_near || known.empty()) return {};
     return {
         "rounded-on-the-way",
         fmt::format(
@@ -357,6 +537,7 @@ private:
 
   const Rung& rung_;
   const Case& given_;
+  const Sequence& input_;
   Type type_;
   std::size_t columns_, row_;
   double poison_;
@@ -367,22 +548,34 @@ private:
 
 std::optional<WrongRow> first_wrong_row(const Rung& rung, const Failure& failure, const Sequence& input) {
   if (failure.results.size() != failure.given.n || failure.given.n == 0) return std::nullopt;
-  for (std::size_t row = 0; row < failure.given.rows; ++row)
-    if (WrongRow looked_at(rung, failure, input, row); looked_at.is_wrong()) return looked_at;
-  return std::nullopt;
+  std::optional<std::size_t> last_resort;
+  for (std::size_t row = 0; row < failure.given.rows; ++row) {
+    WrongRow looked_at(rung, failure, input, row);
+    if (!looked_at.is_wrong()) continue;
+    if (!looked_at.tells_little()) return looked_at;
+    if (!last_resort) last_resort = row;
+  }
+  if (!last_resort) return std::nullopt;
+  return WrongRow(rung, failure, input, *last_resort);
 }
 
 } // namespace
 
 Diagnosis facts_of_row(const Rung& rung, const Failure& failure, const Sequence& input) {
   const auto row = first_wrong_row(rung, failure, input);
-  return row ? row->facts() : Diagnosis();
+  if (!row) return {};
+  constexpr std::size_t enough_elements = 1 << 18; // to compare them takes a moment
+  for (std::size_t other = 0; other < failure.given.rows && failure.given.n <= enough_elements; ++other)
+    if (row->has_results_of(other))
+      return {"another-row", fmt::format("The results of row {} are those of row {}.", row->number(), other),
+              true};
+  return row->facts();
 }
 
-std::optional<std::size_t> not_finite_in_row(const Rung& rung, const Failure& failure,
-                                             const Sequence& input) {
+std::optional<std::size_t> first_wrong_result(const Rung& rung, const Failure& failure,
+                                              const Sequence& input) {
   const auto row = first_wrong_row(rung, failure, input);
-  return row ? row->not_finite() : std::nullopt;
+  return row ? row->first_wrong_one() : std::nullopt;
 }
 
 } // namespace lab

@@ -11,7 +11,8 @@ namespace lab {
 // The kind is empty if the numbers show nothing but that they are wrong.
 Diagnosis facts_of_row(const Rung& rung, const Failure& failure, const Sequence& input);
 
-// The first result of that row that is infinite or NaN and should not be.
-std::optional<std::size_t> not_finite_in_row(const Rung& rung, const Failure& failure, const Sequence& input);
+// The first result of that row that is wrong: one that is infinite or NaN and should not be, if there is one.
+std::optional<std::size_t> first_wrong_result(const Rung& rung, const Failure& failure,
+                                              const Sequence& input);
 
 } // namespace lab

@@ -82,6 +82,7 @@ unsigned bits_kept(std::string_view of, std::string_view to, std::uint64_t bits)
 double number(std::uint64_t bits, std::string_view type) {
   if (type == "f64") return std::bit_cast<double>(bits);
   if (type == "f32") return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if (type == "bf16") return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   if (type.starts_with('u')) return static_cast<double>(bits);
   if (type.ends_with("64")) return static_cast<double>(static_cast<std::int64_t>(bits));
   // A conversion may take the lower half of a register; then the whole of it is the value.

@@ -59,6 +59,7 @@ public:
 
   Diagnosis diagnosis();
   std::string first_not_finite() const;
+  std::string unreached() const;
 
 private:
   Diagnosis of_the_host();
@@ -66,6 +67,7 @@ private:
   Diagnosis of_rounding_to_float() const;
   Diagnosis of_lost_bits() const;
   bool cuts_off_constant(const ValueGraph::Node& conversion, unsigned kept) const;
+  std::vector<bool> on_the_way() const;
   std::vector<NodeId> computed_on_the_way() const;
   std::string numbers_given_to(const ValueGraph::Node& node) const;
   bool makes_the_same(const ValueGraph::Node& node) const;
@@ -634,13 +636,18 @@ std::optional<double> before_rounding(const ValueGraph& graph, const ValueGraph:
 } // namespace
 
 // The computed values that the result depends on, in time.
-std::vector<ElementCounts::NodeId> Explanation::computed_on_the_way() const {
+std::vector<bool> Explanation::on_the_way() const {
   std::vector<bool> counts(graph_.end());
   counts[graph_.roots[row_]] = true;
   for (NodeId id = graph_.end(); id-- > first_node;)
     if (counts[id])
       for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(id)))
         counts[operand.node] = true;
+  return counts;
+}
+
+std::vector<ElementCounts::NodeId> Explanation::computed_on_the_way() const {
+  const std::vector<bool> counts = on_the_way();
   std::vector<NodeId> computed;
   for (NodeId id = first_node; id < graph_.end(); ++id)
     if (counts[id] && graph_.node(id).kind == NodeKind::computed) computed.push_back(id);
@@ -667,12 +674,68 @@ std::string Explanation::first_not_finite() const {
   return "";
 }
 
+// Which elements of its row a result has nothing of, and which it has of other rows. Whole results depend on
+// the whole row; an element that is masked may be left out.
+std::string Explanation::unreached() const {
+  if (!graph_.complete || row_ >= graph_.roots.size()) return "";
+  const std::vector<bool> counts = on_the_way();
+  std::vector<bool> is_there(given_.n), is_read(given_.n);
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    const auto first = counts_.element_of(node);
+    if (!first) continue;
+    const std::size_t end =
+        std::min(given_.n, *first + std::max<std::size_t>(1, node.width / size_of(input_.type)));
+    for (std::size_t element = *first; element < end; ++element) {
+      is_read[element] = true;
+      if (counts[id]) is_there[element] = true;
+    }
+  }
+  const std::size_t result_row = row_ / (graph_.roots.size() / given_.rows), begin = result_row * columns_;
+  Indices missing;
+  std::size_t missing_and_read = 0, needed = 0;
+  for (std::size_t column = 0; column < columns_; ++column) {
+    if (!std::isfinite(input_[begin + column])) continue;
+    ++needed;
+    if (is_there[begin + column]) continue;
+    missing.push_back(column);
+    missing_and_read += is_read[begin + column];
+  }
+  std::optional<std::size_t> other_row;
+  for (std::size_t element = 0; element < given_.n && !other_row; ++element)
+    if (is_there[element] && element / columns_ != result_row) other_row = element / columns_;
+  const std::string its_row = given_.rows == 1 ? "the row" : fmt::format("row {}", result_row);
+  const std::size_t column = row_ % (graph_.roots.size() / given_.rows);
+  const std::string result =
+      graph_.roots.size() == given_.rows ? "the sum" : fmt::format("the result in column {}", column);
+  if (other_row && missing.size() == needed)
+    return sentence("{} is made of elements of row {}, and of none of {}.", result, *other_row, its_row);
+  std::string text;
+  if (other_row) text = sentence("elements of row {} get into {}.", *other_row, result);
+  if (missing.empty()) return text;
+  const std::string which =
+      missing.size() == needed ? "any element" : in_words(missing, columns_, given_.block);
+  if (missing_and_read == 0) return text + sentence("no thread reads {} of {}.", which, its_row);
+  return text + sentence("nothing of {} of {} gets into {}{}.", which, its_row, result,
+                         missing_and_read == missing.size() ? ", although they are read" : "");
+}
+
 // On the way to the result, although the elements are no floats.
 Diagnosis Explanation::of_rounding_to_float() const {
-  if (input_.type == Type::float32 || input_.type == Type::bfloat16) return {};
+  if (input_.type == Type::float32) return {};
   for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
-    if (result_type(graph_.operation_of(node)) != "f32") continue;
+    const std::string_view operation = graph_.operation_of(node), to = result_type(operation);
+    if (input_.type == Type::bfloat16 && to == "bf16" && operand_type(operation) == "f32") {
+      const double given = number(graph_.operands_of(node)[0].bits, "f32"), made = number(node.bits, "bf16");
+      if (given == made) continue;
+      return {
+          "rounded-to-bfloat16",
+          capital(fmt::format("{} makes {:.10g} of {:.10g}{}: a bfloat16 keeps 8 bits, and sums need more.",
+                              words_.who(node.where), made, given, words_.operation_named(node))),
+          true};
+    }
+    if (input_.type == Type::bfloat16 || to != "f32") continue;
     const auto exact = before_rounding(graph_, node);
     if (!exact || *exact == number(node.bits, "f32")) continue;
     return {
@@ -731,7 +794,10 @@ Diagnosis Explanation::diagnosis() {
     if (Diagnosis found = of_lost_bits(); !found.kind.empty()) return found;
     if (std::string text = std::isnan(got_) ? first_not_finite() : ""; !text.empty())
       return {"not-a-number", text.substr(1), true};
-    return given_.devices == 1 ? of_the_host() : Diagnosis{}; // there, it may have been NCCL
+    if (given_.devices > 1) return {}; // it may have been NCCL
+    if (Diagnosis found = of_the_host(); !found.kind.empty()) return found;
+    const std::string text = counts_.is_selection() ? "" : unreached();
+    return text.empty() ? Diagnosis{} : Diagnosis{"unreached", text.substr(1), true};
   }
   nothing_stored_ = is_old_result(graph_.roots[row_]) &&
                     std::ranges::none_of(graph_.losses, [&](const ValueGraph::Loss& loss) {
@@ -756,6 +822,13 @@ Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence&
   if (outcome.followed.graph.empty() || outcome.results.size() <= row) return {};
   const ValueGraph graph = value_graph_from(outcome.followed.graph);
   return Explanation(graph, outcome, given, input, row).diagnosis();
+}
+
+std::string unreached_elements(const Outcome& outcome, const Case& given, const Sequence& input,
+                               std::size_t result) {
+  if (outcome.followed.graph.empty() || outcome.results.size() <= result) return "";
+  const ValueGraph graph = value_graph_from(outcome.followed.graph);
+  return Explanation(graph, outcome, given, input, result).unreached();
 }
 
 std::string first_not_finite(const Outcome& outcome, const Case& given, const Sequence& input,

@@ -26,6 +26,7 @@ double with_a_peak(std::size_t column, std::size_t columns, double score) {
 
 constexpr SpecialCase softmax_cases[] = {
     {"equal elements", [](std::size_t, std::size_t, double) { return 3.25; }},
+    {"equal elements of 10^30", [](std::size_t, std::size_t, double) { return 1e30; }},
     {"elements near 10,000", [](std::size_t, std::size_t, double score) { return 10'000 + score; }},
     {"elements near -10,000", [](std::size_t, std::size_t, double score) { return -10'000 + score; }},
     {"one element far above the others", with_a_peak},

@@ -46,6 +46,14 @@ Promise stores_vectors() {
       "store() of a row writes 16 bytes per thread at a time, which takes a quarter of the requests of "
       "single elements");
 }
+// So do its loads.
+template <int times>
+Promise loads_vectors() {
+  return at_most(
+      Counter::global_load_requests, [](const Size& s) { return times * (double(s.n) / 64 + 2 * s.blocks); },
+      "load() of a row reads 16 bytes per thread at a time, which takes a quarter of the requests of single "
+      "elements");
+}
 std::vector<Promise> in_clusters() {
   return {
       at_least(
@@ -109,6 +117,7 @@ std::vector<Rung> softmax() {
               "join_block() combines by shuffles, has two barriers, and one call of it is enough: what it "
               "gives is the maximum and the sum together"))
           .promise(stores_vectors())
+          .promise(loads_vectors<1>())
           .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>()),
       Rung("cluster")
@@ -119,6 +128,7 @@ std::vector<Rung> softmax() {
           .depth(depth_of_row)
           .promise(in_clusters())
           .promise(stores_vectors())
+          .promise(loads_vectors<1>())
           .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>()),
       Rung("bulk_copies")
@@ -135,6 +145,14 @@ std::vector<Rung> softmax() {
               Counter::bulk_loads_in_flight,
               [](const Size& s) { return double(s.rows) > s.blocks ? 2.0 : 1.0; },
               "when a turn waits for its row, the next turn's must be on its way, too"))
+          .promise(at_most(
+              Counter::barriers_per_block,
+              [](const Size& s) { return 3 * double(ceil_div(s.rows, std::size_t(s.blocks))) + 2; },
+              "a turn has three barriers: the two of join_block(), and one before the row is stored"))
+          .promise(at_most(
+              Counter::shared_loads,
+              [](const Size& s) { return double(s.n) / 2 + 80.0 * s.warps() * double(s.rows); },
+              "kept_of() reads a row once from its buffer, 16 bytes per thread at a time"))
           .promise(at_most(
               Counter::bulk_waits_for_all, once_per_block,
               "all stores must be waited for only once, at the end: in each turn, this turn's may still be "
@@ -156,6 +174,8 @@ std::vector<Rung> softmax() {
           .promise(equal(
               Counter::elements_read_for_last_time, [](const Size& s) { return double(s.n); },
               "the second walk's loads, and they alone, must say that they are the last: Row<T, true>"))
+          .promise(stores_vectors())
+          .promise(loads_vectors<2>())
           .promise(walks_side_by_side<2>()),
       Rung("ones_matrix")
           .needs(80)
@@ -174,6 +194,9 @@ std::vector<Rung> softmax() {
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory"))
           .promise(at_most(
+              Counter::shuffles, [](const Size& s) { return 5 * double(s.rows); },
+              "the lanes' sums are combined once, when the walk is over"))
+          .promise(at_most(
               Counter::float_additions, [](const Size& s) { return 320.0 * double(s.rows); },
               "the matrices add up the row; what is left for the lanes is the sum of eight numbers")),
       Rung("rms_norm")
@@ -182,7 +205,10 @@ std::vector<Rung> softmax() {
           .computes(RowFunction::rms_norm)
           .up_to_columns(16 * widest_kept)
           .tried_with_columns(16 * widest_kept)
+          .also_counted_with([](const Size&) { return 80.0 * 1024; }, 2) // too long for one block
           .depth(depth_of_row)
+          .promise(stores_vectors())
+          .promise(loads_vectors<1>())
           .promise(equal(
               Counter::blocks,
               [](const Size& s) { return columns(s) <= widest_kept ? double(s.rows) : s.blocks; },

@@ -171,7 +171,9 @@ public:
     return small_device_n = n, on_small_device = what, *this;
   }
   // Its promises are held with so many elements, too, where a bound is reached exactly.
-  Rung& also_counted_with(Formula elements) { return further_count = elements, *this; }
+  Rung& also_counted_with(Formula elements, std::size_t of_rows = 0) {
+    return further_count = elements, further_rows = of_rows, *this;
+  }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
   // On a GPU of a lower compute capability it is not run at all.
@@ -209,6 +211,7 @@ public:
   Formula error_depth = nullptr;    // null: n - 1
   Formula most_read_back = nullptr; // null: nothing
   Formula further_count = nullptr;
+  std::size_t further_rows = 0; // 0: no matrix
   Promise promises[max_promises];
   int promise_count = 0;
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,
