@@ -72,7 +72,8 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
     (went_to_shared(did) ? to.shared_load_requests : to.global_load_requests) += did.requests;
     to.shared_load_wavefronts += did.wavefronts;
     to.global_load_sectors += did.sectors;
-    if (went_to_shared(did)) to.shared_loads += did.lanes;
+    // How often an mbarrier is asked depends on who came first.
+    if (went_to_shared(did) && one.facts.work == Work::load) to.shared_loads += did.lanes;
     if (is_weak(one.operation) && !went_to_shared(did)) {
       to.weak_load_sectors += did.sectors;
       to.weak_load_requests += did.requests;

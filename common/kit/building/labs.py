@@ -55,6 +55,9 @@ def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | No
     return build.compile([*(lab.program for lab in labs), *emulator], show)
 
 
+SKIPPED = 77  # the exit code of a program that has nothing to check, or lacks what it needs
+
+
 def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dict:
     """Runs the lab's program and reads the JSON that it prints; exit code 1 only means that a rung is wrong."""
     result = subprocess.run([str(lab.program), "--json", *words], text=True, capture_output=True, env=environment,
@@ -63,6 +66,8 @@ def ask(lab: Lab, *words: str, environment: dict[str, str] | None = None) -> dic
         return json.loads(result.stdout) | {"printed": printed(result.stderr)}
     except ValueError:
         said = (result.stderr or result.stdout).strip()
+        if result.returncode == SKIPPED:
+            raise KitError(f"{lab.name} was not run: {said}", code=SKIPPED) from None
         raise KitError(f"{lab.name} {' '.join(words)} ended with code {result.returncode}\n{said}", code=PROGRAM) from None
 
 

@@ -64,8 +64,9 @@ def run(options) -> int:
         chosen = [lab for lab in chosen if filled(lab)]
     # Counts do not depend on what else runs; times measured on a GPU do.
     with ThreadPoolExecutor(os.cpu_count() if emulated else 1) as pool:
-        answers = list(pool.map(lambda lab: ask(lab, solved, options.n if emulated else None), chosen))
-    if not answers:
+        asked = list(pool.map(lambda lab: ask(lab, solved, options.n if emulated else None), chosen))
+    answers = [answer for answer in asked if answer]
+    if not asked:
         say("nothing is filled in yet: docs/handouts/01_naive_atomic.md explains how to start, ./kit status shows what comes next")
         return 0
     predict.add_to(answers, predicted_for)
@@ -80,10 +81,17 @@ def run(options) -> int:
     return 0 if all(rung["state"] in ("pass", "skip") for answer in answers for rung in answer["rungs"]) else 1
 
 
-def ask(lab: labs.Lab, solved: bool, n: str | None) -> dict:
+def ask(lab: labs.Lab, solved: bool, n: str | None) -> dict | None:
+    """None, and the reason on the terminal, if the machine lacks what the lab needs."""
     say(f"running {lab.name}")
     tree = ["--solutions"] if solved else [f"--rung={name}" for name in filled(lab)]
-    answer = labs.ask(lab, *tree, "--time")
+    try:
+        answer = labs.ask(lab, *tree, "--time")
+    except KitError as error:
+        if error.code != labs.SKIPPED:
+            raise
+        say(str(error))
+        return None
     if n:
         counted = {
             rung["name"]: rung

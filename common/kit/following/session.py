@@ -18,7 +18,6 @@ from .check import POLL_SECONDS, Checker, Outcome
 from .keys import Keys
 
 MOST_GAINS = 2  # announced at a time: a student who begins in the middle of the course has many
-SKIPPED = 77  # the exit code of a program that has nothing to check
 HELP = "h hint   t trace of the failing step   p profile   r check again   q quit"
 
 
@@ -48,8 +47,8 @@ class Session:
             if self.follows:
                 self.announce(rungs[0])
             if self.follows and course.is_open(rungs[0]):
-                outcome = Outcome(SKIPPED, {rungs[0].name: "todo"})
-                self.status = SKIPPED
+                outcome = Outcome(labs.SKIPPED, {rungs[0].name: "todo"})
+                self.status = labs.SKIPPED
             else:
                 outcome = self.check(lab, rungs, saved)
             checks += 1

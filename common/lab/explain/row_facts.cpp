@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace lab {
@@ -57,9 +58,9 @@ public:
   }
   // Equal elements hide what was subtracted, and which stands where; small ones, what an RMS norm is made of.
   bool tells_little() const {
-    const bool is_rms_norm = rung_.row_function == RowFunction::rms_norm;
-    return columns_ > 1 && (std::ranges::all_of(elements_, [&](double x) { return x == elements_[0]; }) ||
-                            (is_rms_norm && expected_.sum < rms_norm_epsilon * double(columns_)));
+    return rung_.row_function == RowFunction::rms_norm && columns_ > 1 &&
+           (std::ranges::all_of(elements_, [&](double x) { return x == elements_[0]; }) ||
+            expected_.sum < rms_norm_epsilon * double(columns_));
   }
 
 private:
@@ -168,7 +169,7 @@ private:
     const double mean = expected_.sum / static_cast<double>(columns_);
     const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
     if (const double sum = std::round(used * double(columns_));
-        is_near(*same, 1) && sum > 0 && is_whole(used, sum))
+        is_near(*same, 1) && sum > 0 && std::abs(expected_.sum - sum) > 0.2 && is_whole(used, sum, sum))
       return {"whole-sum",
               fmt::format(
                   "Every result of {} is {:.6g} times what it should be, as if the sum of the squares were "
@@ -197,11 +198,10 @@ private:
             true};
   }
 
-  // Whether the sum of the squares that the results are made with is that whole number, and should not be.
-  bool is_whole(double used, double sum) const {
-    constexpr double precise = 4e-7; // of results in float, twice
-    const bool is_told_apart = precise * sum < 0.1 && std::abs(expected_.sum - sum) > 0.2;
-    return type_ == Type::float32 && is_told_apart && std::abs(used * double(columns_) - sum) < precise * sum;
+  // Whether so much per column is that whole number, as far as results in float tell, of sums of this size.
+  bool is_whole(double used, double number, double sum) const {
+    const double precise = 4e-7 * sum;
+    return type_ == Type::float32 && precise < 0.1 && std::abs(used * double(columns_) - number) < precise;
   }
 
   // What the number that stands where the mean of the squares should is made of.
@@ -214,6 +214,12 @@ private:
     constexpr double most_times = 1 << 14;
     if (times > 1 && times < most_times && std::abs(used / mean - times) < 1e-6 * times)
       return fmt::format(": that is {:.0f} times as much", times);
+    const double more = used * double(columns_) - expected_.sum, ones = std::round(more);
+    if (ones > 0 && is_whole(more / double(columns_), ones, expected_.sum))
+      return fmt::format(
+          ", to whose sum {:.0f} elements that are 1 would add as much. What stands where a thread "
+          "has no element?",
+          ones);
     const double divisor = expected_.sum / used, whole = std::round(divisor);
     constexpr double far_from_chance = 1e-6, most_elements = 1 << 13; // with more, chance finds one
     const bool is_part = whole <= double(columns_) && std::fmod(whole, 32) == 0; // of a row, in whole vectors
@@ -242,16 +248,19 @@ private:
   template <class Number>
   std::optional<double> factor_of(Number number) const {
     constexpr double too_small = 1e-3;
+    constexpr std::size_t enough_to_tell = 3;
     std::optional<double> known;
-    std::size_t compared = 0;
+    std::vector<double> compared; // numbers that differ
     for (std::size_t column = 0; column < columns_; ++column) {
       if (!(std::abs(number(column)) > too_small)) continue;
       const double factor = got_[column] / number(column);
       if (!std::isfinite(factor) || factor == 0 || (known && !is_near(factor, *known))) return std::nullopt;
       if (!known) known = factor;
-      ++compared;
+      if (std::ranges::none_of(compared, [&](double x) { return is_near(x, number(column)); }))
+        compared.push_back(number(column));
+      if (compared.size() > enough_to_tell) compared.pop_back();
     }
-    return compared > 2 ? known : std::nullopt;
+    return compared.size() >= enough_to_tell ? known : std::nullopt;
   }
 
   // What the results are, if not what they should be.
@@ -316,9 +325,8 @@ private:
     if (!std::isfinite(less) || !(std::abs(less) > near_enough * reach)) return {};
     for (std::size_t column = 0; column < columns_; ++column)
       if (std::abs(got_[column] / slope + less - elements_[column]) > near_enough * reach) return {};
-    double sum = 0;
-    for (const double x : elements_) sum += x;
-    const bool is_mean = std::abs(sum / double(columns_) - less) < near_enough * reach;
+    const double mean = std::accumulate(elements_.begin(), elements_.end(), 0.0) / double(columns_);
+    const bool is_mean = std::abs(mean - less) < near_enough * reach;
     return {
         "shifted",
         fmt::format("Each result of {} is its element less {:.6g}, times a factor{}. The formula subtracts "

@@ -60,12 +60,6 @@ std::string explain(cudaError_t error) {
 
 std::string explain_last_error() {
   const cudaError_t error = cudaPeekAtLastError();
-  if (error == cudaErrorNotReady)
-    return "cudaEventQuery or cudaStreamQuery found work that was not finished, and that answer, "
-           "cudaErrorNotReady, "
-           "is still there as the last error. Nothing has failed; but a host that asks again and again "
-           "waits, "
-           "where cudaStreamWaitEvent lets the stream wait";
   const std::string refused = refusal();
   return with_advice(error, refused.empty()
                                 ? std::string("a launch or another call failed: ") + cudaGetErrorString(error)
