@@ -216,10 +216,7 @@ private:
       return fmt::format(": that is {:.0f} times as much", times);
     const double more = used * double(columns_) - expected_.sum, ones = std::round(more);
     if (ones > 0 && is_whole(more / double(columns_), ones, expected_.sum))
-      return fmt::format(
-          ", to whose sum {:.0f} elements that are 1 would add as much. What stands where a thread "
-          "has no element?",
-          ones);
+      return fmt::format(": {:.0f} elements more that are 1 would make it that", ones);
     const double divisor = expected_.sum / used, whole = std::round(divisor);
     constexpr double far_from_chance = 1e-6, most_elements = 1 << 13; // with more, chance finds one
     const bool is_part = whole <= double(columns_) && std::fmod(whole, 32) == 0; // of a row, in whole vectors

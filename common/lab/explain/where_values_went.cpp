@@ -711,8 +711,6 @@ std::string Explanation::unreached() const {
   const std::size_t column = row_ % (graph_.roots.size() / given_.rows);
   const std::string result =
       graph_.roots.size() == given_.rows ? "the sum" : fmt::format("the result in column {}", column);
-  if (other_row && missing.size() == needed)
-    return sentence("{} is made of elements of row {}, and of none of {}.", result, *other_row, its_row);
   std::string text;
   if (other_row) text = sentence("elements of row {} get into {}.", *other_row, result);
   if (missing.empty()) return text;
