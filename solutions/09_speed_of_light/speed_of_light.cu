@@ -149,7 +149,7 @@ void vectorised(const float* input, float* result, std::size_t n, unsigned block
 
 // The sum of this thread's vectors. A thread that waits for each load before it starts the next has 16
 // bytes in flight; one that starts four loads before it adds has 64. The grid's threads read side by side at
-// every step, so that the loads of a warp stay contiguous.
+// every step, so that the loads of a warp stay contiguous. There are fewer than 2^32 vectors.
 __device__ float strided_sum(const Pieces<float>& pieces) {
   float value = 0.0f;
   // BEGIN one_wave

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 #include <string_view>
 
 namespace warpfold::watch {
@@ -214,6 +215,23 @@ bool moves_values_unseen(const machine::Grid& grid) {
   });
 }
 
+// The lines in which the kernel loads from global memory, whether it gets there or not, as JSON.
+std::string lines_of_loads(const machine::Code& code) {
+  constexpr std::string_view elsewhere[] = {".param", ".shared", ".local", ".const"};
+  std::set<unsigned> lines;
+  for (const machine::Operation& operation : code.operations) {
+    const std::string_view name = code.names[operation.index];
+    const bool is_load =
+        name.starts_with("ld.") && std::ranges::none_of(elsewhere, [&](std::string_view space) {
+          return name.find(space) != name.npos;
+        });
+    if (is_load) lines.insert(code.line_of(operation).line);
+  }
+  std::string text;
+  for (const unsigned line : lines) text += fmt::format("{}{}", text.empty() ? "" : ",", line);
+  return fmt::format("[{}]", text);
+}
+
 } // namespace
 
 void Provenance::launch_begin(const machine::Grid& grid) {
@@ -222,9 +240,10 @@ void Provenance::launch_begin(const machine::Grid& grid) {
   if (moves_values_unseen(grid)) complete_ = false;
   const auto& kernel = grid.code.module->functions[grid.code.frames[0].function];
   const auto is_row = [](const machine::Dim3& size) { return size.y == 1 && size.z == 1; };
-  launches_.push_back(fmt::format("[{},{},{},{},{}]", quoted(std::string(kernel.name)),
+  launches_.push_back(fmt::format("[{},{},{},{},{},{}]", quoted(std::string(kernel.name)),
                                   grid.shape.grid.count(), grid.shape.block.count(), grid.device,
-                                  is_row(grid.shape.grid) && is_row(grid.shape.block)));
+                                  is_row(grid.shape.grid) && is_row(grid.shape.block),
+                                  lines_of_loads(grid.code)));
 }
 
 // What a call left in frames of its own is of no interest any more.

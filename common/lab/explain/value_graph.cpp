@@ -98,7 +98,7 @@ ValueGraph value_graph_from(const std::string& text) {
   for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2), place.at(4)});
   if (graph.places.empty()) graph.places.emplace_back();
   for (const json& launch : all.at("launches"))
-    graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3), launch.at(4)});
+    graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3), launch.at(4), launch.at(5)});
   graph.launches.emplace_back(); // of what the host does after the last one
   graph.nodes.reserve(all.at("nodes").size());
   for (const json& node : all.at("nodes")) {

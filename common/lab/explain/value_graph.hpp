@@ -37,7 +37,8 @@ struct ValueGraph {
   struct Launch {
     std::uint64_t blocks = 0, threads = 0; // threads per block
     int device = 0;
-    bool one_dimension = false; // of the grid and of its blocks
+    bool one_dimension = false;           // of the grid and of its blocks
+    std::vector<unsigned> lines_of_loads; // from global memory, in the kernel's code
   };
   struct Loss { // of what was stored and never read
     std::uint32_t node = 0;

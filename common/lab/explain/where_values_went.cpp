@@ -80,6 +80,7 @@ private:
   bool launches_nothing() const { return graph_.launches.size() == 1; } // the last is the host's
   std::string untouched() const;
   std::string unread(const Indices& elements, std::size_t missing);
+  std::optional<unsigned> load_never_reached() const;
   std::string reads();
   std::string lost(const Indices& elements, std::size_t missing);
   std::string counted_often(const Indices& elements);
@@ -159,6 +160,17 @@ std::string Explanation::reads() {
                      launch.blocks);
 }
 
+// The line of a load in a kernel that ran and that no thread executed.
+std::optional<unsigned> Explanation::load_never_reached() const {
+  for (const ValueGraph::Launch& launch : graph_.launches)
+    for (const unsigned line : launch.lines_of_loads)
+      if (line != 0 && std::ranges::none_of(graph_.places, [&](const ValueGraph::Place& place) {
+            return place.line == line && place.operation.starts_with("ld");
+          }))
+        return line;
+  return std::nullopt;
+}
+
 std::string Explanation::unread(const Indices& elements, std::size_t missing) {
   const std::string which = elements.size() == columns_ ? given_.rows == 1 ? "any element" : "any of this row"
                             : elements.size() == missing
@@ -167,6 +179,10 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
   // Where the first are missing, they may have been replaced by the later ones.
   const bool may_be_left_out =
       elements.size() == given_.n || (elements.front() == first_ && given_.rows == 1);
+  const std::optional<unsigned> never_reached = may_be_left_out ? load_never_reached() : std::nullopt;
+  if (never_reached)
+    return fmt::format(" No thread reads {}: none gets to the read in line {}.{}", which, *never_reached,
+                       reads());
   return fmt::format(" No thread reads {}{}.{}", which,
                      may_be_left_out
                          ? "; the compiler leaves out a read whose value is not used, such as one that the "

@@ -90,14 +90,15 @@ double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
   return static_cast<double>(clears ? ~(1u << (random >> 32) % 20) : ~0u);
 }
 
-// 4^12 * 3^6 in float, whose significand holds 3^6, and 2^2 * 3^18 < 2^31 elsewhere, which is no float: so
-// many factors at places spread over the input, a few signs, and ones. Both are above 10^9.
+// 4^12 * 3^6 in float, whose significand holds 3^6, 2^2 * 3^18 < 2^31 elsewhere, which is no float, and 2^6 *
+// 3^18 > 2^32 of unsigned integers, which begin again at 0: so many factors at places spread over the input,
+// a few signs, and ones. All are above 10^9.
 double exact_factor(Type type, std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::size_t spread = std::max<std::size_t>(n / 18, 1), turn = i / spread;
   const bool chosen = turn < 18 && i == turn * spread + mix(seed ^ turn) % spread;
   if (n == 257 && i == n / 2) return 0;
   if (chosen && type == Type::float32) return turn % 3 == 0 ? 3 : 4;
-  if (chosen) return turn % 9 == 0 ? 6 : 3;
+  if (chosen) return turn % 9 != 0 ? 3 : type == Type::uint32 ? 24 : 6;
   return type != Type::uint32 && mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 5 == 0 ? -1 : 1;
 }
 
@@ -298,7 +299,7 @@ Sequence with_identities(Sequence input) {
   return input;
 }
 
-Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
+static Reference reduce_exactly(const Sequence& input, std::size_t first, std::size_t last) {
   last = std::min(last, input.n);
   if (first >= last) return {identity(input.type, input.op), 0};
   const std::size_t period = input.period;
@@ -312,6 +313,13 @@ Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
   const double middle = power(input.op, whole.value, times);
   return {apply(input.op, apply(input.op, before.value, middle), after.value),
           before.magnitude + whole.magnitude * times + after.magnitude};
+}
+
+Reference reduce(const Sequence& input, std::size_t first, std::size_t last) {
+  Reference reduced = reduce_exactly(input, first, last);
+  if (input.type == Type::uint32 && input.op == Operator::product)
+    reduced.value = std::fmod(reduced.value, 0x1p32);
+  return reduced;
 }
 
 double identity(Type type, Operator op) {

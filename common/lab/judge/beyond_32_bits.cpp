@@ -19,20 +19,18 @@ struct Tried {
 Tried tried(const Rung& rung, const Variant& variant, std::uint64_t seed) {
   const unsigned block = rung.min_block; // so that a grid that fits the device walks with few threads
   SparseInput input;
-  const bool by_vectors = rung.beyond_32_bits == Beyond32Bits::in_a_walk_of_vectors;
-  const std::size_t each = by_vectors ? 4 : 1, round = each * block; // elements of one step of a block
-  input.n = each * first_of_33_bits + round, input.block = block;
+  input.n = first_of_33_bits + block, input.block = block;
   const auto put = [&](std::size_t place, std::size_t n) {
     const std::size_t part = input.parts.size();
     input.parts.push_back({place, make_sequence(variant.type, rung.op, Kind::exact, n, seed + part)});
   };
-  put(0, round);
-  if (by_vectors || rung.beyond_32_bits == Beyond32Bits::in_a_walk) {
-    const auto step = each * static_cast<std::size_t>(rung.walking_threads(rung.size(input.n, block)));
-    const std::size_t last_round = (input.n - round) / step * step; // of the same threads
-    put(step, round);
-    put(last_round, round);
-    return {input, fmt::format("n = {}, all 0 but {} each from elements 0, {} and {} on", input.n, round,
+  put(0, block);
+  if (rung.beyond_32_bits == Beyond32Bits::in_a_walk) {
+    const auto step = static_cast<std::size_t>(rung.walking_threads(rung.size(input.n, block)));
+    const std::size_t last_round = (input.n - block) / step * step; // of the same threads
+    put(step, block);
+    put(last_round, block);
+    return {input, fmt::format("n = {}, all 0 but {} each from elements 0, {} and {} on", input.n, block,
                                step, last_round)};
   }
   if (rung.beyond_32_bits == Beyond32Bits::in_rows) input.n = rows * columns, input.rows = rows;

@@ -39,7 +39,6 @@ std::vector<Rung> speed_of_light() {
           .promise(one_read_per_warp_sum())
           .promise(one_atomic_per_block()),
       Rung("one_wave")
-          .tried_beyond_32_bits(Beyond32Bits::in_a_walk_of_vectors, threads_of_walk)
           .also_counted_with([](const Size& s) { return 16 * threads_of_walk(s); }) // four vectors each
           .depth([](const Size& s) {
             const double blocks = blocks_of_wave(s);

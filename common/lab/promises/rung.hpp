@@ -83,7 +83,6 @@ inline Promise none(Counter counter, const char* lesson) {
 enum class Beyond32Bits {
   not_tried,
   in_a_walk, // each block begins with the tile at its own place, and goes on by the threads of the grid
-  in_a_walk_of_vectors, // of four elements each: more than 2^32 of them
   in_tiles,  // each block has the tile of elements at its own place, and the last block the last elements
   in_passes, // the same, and then again with the sums of the blocks
   in_rows,   // the first block has the first row of a matrix, and the last block the last one

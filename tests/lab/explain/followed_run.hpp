@@ -112,7 +112,7 @@ private:
 
   Case given_;
   Sequence input_;
-  std::string launches_ = R"(["kernel",2,4,0,true])";
+  std::string launches_ = R"(["kernel",2,4,0,true,[]])";
   std::string nodes_, operands_, places_, losses_, host_copies_, library_call_;
   unsigned node_count_ = 0, place_count_ = 0;
   std::size_t operand_count_ = 0;

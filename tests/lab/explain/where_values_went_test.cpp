@@ -408,7 +408,7 @@ TEST(WhereValuesWent, APartOfTheInputThatIsLongerThanTheInput) {
   outcome.results = {1};
   outcome.followed.input = {{FollowedRun::input, 0, 1u << 30}};
   outcome.followed.graph =
-      R"({"complete":true,"roots":[3],"launches":[["k",1,1,0,true]],"places":[["ld.f32","x",1,0,""]],"nodes":[[0,4,[0,0,0,0],1,4000,0,0]],"operands":[],"losses":[],"host_copies":[]})";
+      R"({"complete":true,"roots":[3],"launches":[["k",1,1,0,true,[]]],"places":[["ld.f32","x",1,0,""]],"nodes":[[0,4,[0,0,0,0],1,4000,0,0]],"operands":[],"losses":[],"host_copies":[]})";
   Case given;
   given.n = 1;
   EXPECT_EQ(from_values(outcome, given, make_sequence(Type::float32, Operator::add, Kind::exact, 1, 1)).kind,
