@@ -1,5 +1,6 @@
 #include "explain/reason.hpp"
 
+#include "explain/exponential_counts.hpp"
 #include "explain/row_facts.hpp"
 #include "explain/weights.hpp"
 #include "explain/where_values_went.hpp"
@@ -31,26 +32,43 @@ Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& gi
   return {};
 }
 
+// What the numbers of a wrong row show, and then what the values show that its first wrong result was made
+// of.
+Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost) {
+  const Case& given = failure.given;
+  Diagnosis facts = facts_of_row(rung, failure, input);
+  const auto wrong = first_wrong_result(rung, failure, input);
+  if (!wrong || facts.kind == "unwritten-results" || !can_be_followed(*failure.variant, given)) return facts;
+  const Outcome outcome = run_followed(*failure.variant, given, input);
+  device_lost = outcome.device_lost;
+  if (outcome.followed.graph.empty()) return facts;
+  const ValueGraph graph = value_graph_from(outcome.followed.graph);
+  if (!graph.complete || graph.roots.size() != given.n) return facts;
+  if (!std::isfinite(failure.results[*wrong]))
+    facts.text += first_not_finite(graph, outcome, given, input, *wrong);
+  if (std::isnan(failure.results[*wrong])) return facts;
+  const std::string cut_off = cut_off_on_the_way(graph, outcome, given, input, *wrong);
+  if (!cut_off.empty()) return {"lost-bits", cut_off, true};
+  if (facts.kind == "wrong-divisor")
+    facts.text += counts_of_exponentials(graph, outcome, given, input, *wrong);
+  const std::size_t columns = given.n / given.rows;
+  if (facts.kind == "many-divisors" && *wrong % columns + 1 < columns &&
+      !are_of_one_thread(graph, *wrong, *wrong + 1))
+    facts.text +=
+        " Do all threads end with the same sum and the same maximum? Where joining a to b makes another "
+        "pair than joining b to a, they do not.";
+  const std::string unreached = unreached_elements(graph, outcome, given, input, *wrong);
+  if (facts.kind.empty() && !unreached.empty()) return {"unreached", unreached.substr(1), true};
+  facts.text += unreached;
+  return facts;
+}
+
 } // namespace
 
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights) {
   const Case& given = failure.given;
-  if (rung.row_function != RowFunction::none) {
-    Diagnosis facts = facts_of_row(rung, failure, input);
-    const auto wrong = first_wrong_result(rung, failure, input);
-    if (!wrong || facts.kind == "unwritten-results" || !can_be_followed(*failure.variant, given))
-      return facts;
-    const Outcome outcome = run_followed(*failure.variant, given, input);
-    device_lost = outcome.device_lost;
-    if (!std::isfinite(failure.results[*wrong]))
-      facts.text += first_not_finite(outcome, given, input, *wrong);
-    if (std::isnan(failure.results[*wrong])) return facts;
-    const std::string unreached = unreached_elements(outcome, given, input, *wrong);
-    if (facts.kind.empty() && !unreached.empty()) return {"unreached", unreached.substr(1), true};
-    facts.text += unreached;
-    return facts;
-  }
+  if (rung.row_function != RowFunction::none) return diagnose_row(rung, failure, input, device_lost);
   if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
     if (!found.kind.empty() || device_lost) return found;

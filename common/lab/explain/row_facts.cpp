@@ -186,6 +186,9 @@ private:
           true};
     const std::string fact =
         fmt::format("Every result of {} is {:.6g} times what it should be", the_row(), *same);
+    if (std::abs(used) < near() * rms_norm_epsilon && mean > rms_norm_epsilon)
+      return {"no-squares",
+              fmt::format("{}, as if the mean of the squares were 0 and not {:.6g}.", fact, mean), true};
     if (mean < rms_norm_epsilon)
       return {"same-factor",
               fmt::format("{}. Its elements are so small that epsilon is most of what stands under the root: "
@@ -428,8 +431,7 @@ private:
       return {"many-divisors",
               fmt::format(
                   "As if column {} of {} were divided by {:.6g}, and column {} by {:.6g}; the row's sum of "
-                  "exponentials is {:.6g}. Do all threads end with the same sum and the same maximum? "
-                  "Where joining a to b makes another pair than joining b to a, they do not.",
+                  "exponentials is {:.6g}.",
                   known.front().first, the_row(), expected_.sum / known.front().second, other->first,
                   expected_.sum / other->second, expected_.sum),
               true};

@@ -60,12 +60,12 @@ public:
   Diagnosis diagnosis();
   std::string first_not_finite() const;
   std::string unreached() const;
+  Diagnosis of_lost_bits() const;
 
 private:
   Diagnosis of_the_host();
   Diagnosis of_library_type() const;
   Diagnosis of_rounding_to_float() const;
-  Diagnosis of_lost_bits() const;
   bool cuts_off_constant(const ValueGraph::Node& conversion, unsigned kept) const;
   // `as_chosen`: without what a select passed over.
   std::vector<bool> on_the_way(bool as_chosen = false) const;
@@ -674,7 +674,6 @@ std::vector<ElementCounts::NodeId> Explanation::computed_on_the_way() const {
 }
 
 std::string Explanation::first_not_finite() const {
-  if (!graph_.complete || row_ >= graph_.roots.size()) return "";
   for (const NodeId id : computed_on_the_way()) {
     const ValueGraph::Node& node = graph_.node(id);
     const std::string_view operation = graph_.operation_of(node), of = operand_type(operation),
@@ -696,7 +695,6 @@ std::string Explanation::first_not_finite() const {
 // Which elements of its row a result has nothing of, and which it has of other rows. Whole results depend on
 // the whole row; an element that is masked may be left out.
 std::string Explanation::unreached() const {
-  if (!graph_.complete || row_ >= graph_.roots.size()) return "";
   const std::vector<bool> counts = on_the_way(true);
   std::vector<bool> is_there(given_.n), is_read(given_.n);
   for (NodeId id = first_node; id < graph_.end(); ++id) {
@@ -835,17 +833,18 @@ Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence&
   return Explanation(graph, outcome, given, input, row).diagnosis();
 }
 
-std::string unreached_elements(const Outcome& outcome, const Case& given, const Sequence& input,
-                               std::size_t result) {
-  if (outcome.followed.graph.empty() || outcome.results.size() <= result) return "";
-  const ValueGraph graph = value_graph_from(outcome.followed.graph);
+std::string unreached_elements(const ValueGraph& graph, const Outcome& outcome, const Case& given,
+                               const Sequence& input, std::size_t result) {
   return Explanation(graph, outcome, given, input, result).unreached();
 }
 
-std::string first_not_finite(const Outcome& outcome, const Case& given, const Sequence& input,
-                             std::size_t result) {
-  if (outcome.followed.graph.empty() || outcome.results.size() <= result) return "";
-  const ValueGraph graph = value_graph_from(outcome.followed.graph);
+std::string cut_off_on_the_way(const ValueGraph& graph, const Outcome& outcome, const Case& given,
+                               const Sequence& input, std::size_t result) {
+  return Explanation(graph, outcome, given, input, result).of_lost_bits().text;
+}
+
+std::string first_not_finite(const ValueGraph& graph, const Outcome& outcome, const Case& given,
+                             const Sequence& input, std::size_t result) {
   return Explanation(graph, outcome, given, input, result).first_not_finite();
 }
 

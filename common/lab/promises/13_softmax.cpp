@@ -92,6 +92,7 @@ std::vector<Rung> softmax() {
       Rung("three_reads")
           .computes(RowFunction::softmax)
           .depth(depth_of_row)
+          .tried_with_columns(70'001) // more than 16 bits count
           .promise(of_one_block())
           .promise(reduced_by<2>(
               "block_reduce(), which has two barriers, combines what the threads have by shuffles: once "
@@ -100,6 +101,7 @@ std::vector<Rung> softmax() {
           .promise(walks_side_by_side<3>()),
       Rung("online")
           .computes(RowFunction::softmax)
+          .tried_with_columns(70'001)
           .depth(depth_of_row)
           .promise(of_one_block())
           .promise(reduced_by<1>(
@@ -116,9 +118,16 @@ std::vector<Rung> softmax() {
           .promise(reduced_by<1>(
               "join_block() combines by shuffles, has two barriers, and one call of it is enough: what it "
               "gives is the maximum and the sum together"))
+          .promise(at_most(
+              Counter::warp_instructions,
+              [](const Size& s) {
+                const double warps = std::clamp(columns(s) / 256, 1.0, 16.0);
+                return 2 * double(s.rows) * (columns(s) / 4 + 260 * warps); // twice what it takes
+              },
+              "a thread has `count` values, as many as its part of the row needs"))
           .promise(stores_vectors())
-          .promise(loads_vectors<1>())
           .promise(reads_each_element<1>())
+          .promise(loads_vectors<1>())
           .promise(walks_side_by_side<1>()),
       Rung("cluster")
           .needs(90)
@@ -128,8 +137,8 @@ std::vector<Rung> softmax() {
           .depth(depth_of_row)
           .promise(in_clusters())
           .promise(stores_vectors())
-          .promise(loads_vectors<1>())
           .promise(reads_each_element<1>())
+          .promise(loads_vectors<1>())
           .promise(walks_side_by_side<1>()),
       Rung("bulk_copies")
           .needs(90)
@@ -191,6 +200,9 @@ std::vector<Rung> softmax() {
               [](const Size& s) { return 2.0 * double(s.rows * ceil_div(s.n / s.rows, 256)); },
               "eight_elements() reads 16 bytes per lane: one request for the 256 elements of a "
               "multiplication"))
+          .promise(equal(
+              Counter::global_load_sectors, [](const Size& s) { return double(s.n) / 16; },
+              "the lanes must read neighbouring elements, sixteen of which fill a sector"))
           .promise(none(Counter::atomic_operations, "one lane stores the row's sum"))
           .promise(none(Counter::shared_accesses, "a warp needs no shared memory"))
           .promise(at_most(
@@ -207,6 +219,7 @@ std::vector<Rung> softmax() {
           .tried_with_columns(16 * widest_kept)
           .also_counted_with([](const Size&) { return 80.0 * 1024; }, 2) // too long for one block
           .depth(depth_of_row)
+          .promise(reads_each_element<1>())
           .promise(stores_vectors())
           .promise(loads_vectors<1>())
           .promise(equal(
@@ -214,7 +227,6 @@ std::vector<Rung> softmax() {
               [](const Size& s) { return columns(s) <= widest_kept ? double(s.rows) : s.blocks; },
               "one block per row that it can keep"))
           .promise(writes_each_element_once())
-          .promise(reads_each_element<1>())
           .promise(walks_side_by_side<1>())};
 }
 
