@@ -456,11 +456,14 @@ __global__ void __launch_bounds__(most_threads)
   longest_rows_of(part_of_row(input, output, columns));
 }
 
+unsigned blocks_of_longest(std::size_t columns) {
+  return blocks_for(min(columns, std::size_t{1} << 18)); // 16 leave multiprocessors idle
+}
+
 template <class T>
 void longest_rows(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
-  const unsigned blocks =
-      blocks_for(min(shape.columns, std::size_t{1} << 18)); // 16 leave multiprocessors idle
+  const unsigned blocks = blocks_of_longest(shape.columns);
   const unsigned threads = shape.columns > 1 << 16 ? most_threads : min(block, most_threads);
   lab::launch_clusters(longest_rows_kernel<T>, shape.rows, blocks, threads, input, output, shape.columns);
 }
@@ -538,9 +541,27 @@ __global__ void __launch_bounds__(most_threads)
   rms_norm_of_part<count>(part_of_row(input, output, columns), columns, 1e-5f);
 }
 
+// A block's work on its part of a row of so many columns, which is too long to be kept.
+template <class T>
+__device__ void rms_norm_of_longest(const Row<T>& part, std::size_t columns, float epsilon) {
+  // BEGIN rms_norm
+  // TODO: The exam ends with rows that no cluster keeps. They are read twice, as in `longest_rows`. (15
+  // lines)
+  // END rms_norm
+}
+
+template <class T>
+__global__ void __launch_bounds__(most_threads)
+    rms_norm_longest_kernel(const T* input, T* output, std::size_t columns) {
+  rms_norm_of_longest(part_of_row(input, output, columns), columns, 1e-5f);
+}
+
 template <class T>
 void rms_norm(const T* input, T* output, lab::MatrixShape shape, unsigned block) {
   if (shape.rows == 0 || shape.columns == 0) return;
+  if (shape.columns > 16 * 64 * most_threads)
+    return lab::launch_clusters(rms_norm_longest_kernel<T>, shape.rows, blocks_of_longest(shape.columns),
+                                most_threads, input, output, shape.columns);
   if (shape.columns > 64 * most_threads)
     return launch_by_clusters(input, output, shape, block, rms_norm_cluster_kernel<8, T>,
                               rms_norm_cluster_kernel<16, T>, rms_norm_cluster_kernel<32, T>,

@@ -211,12 +211,12 @@ __global__ void last_block_kernel(const float* input, float* result, std::size_t
   float value = blockIdx.x == 0 ? pieces.of_head(0.0f) + pieces.of_tail(0.0f) : 0.0f;
   value = block_reduce(value + strided_sum(pieces), partial, Add());
   // BEGIN last_block
-  // TODO: Let thread 0 store the block's sum in sums[], then call a fence (__threadfence), so that a block
-  // that sees another one counted also sees its sum, and then count the block: atomicInc(&blocks_done,
-  // gridDim.x - 1) returns how many were counted before. The block that finds all others counted adds up
-  // sums[] with all its threads, always in the same order, and writes the result. Make sure that all threads
-  // of a block agree whether it is the last, and that block_reduce() does not get the shared memory of its
-  // first call while some warps may still be reading that. (12 lines)
+  // TODO: Let thread 0 store the block's sum in sums[], call a fence (__threadfence), so that a block that
+  // sees another one counted also sees its sum, and count the block: atomicInc(&blocks_done, gridDim.x - 1)
+  // returns how many were counted before. It calls a fence again before the sums are read. The block that
+  // finds all others counted adds up sums[] with all its threads, always in the same order, and writes the
+  // result. Make sure that all threads of a block agree whether it is the last, and that block_reduce() does
+  // not get the shared memory of its first call while some warps may still be reading that. (12 lines)
   __shared__ bool last;
   __shared__ float partial_of_sums[32];
   if (threadIdx.x == 0) {

@@ -48,7 +48,7 @@ def ways(library, matrix, out, compiled):
     kind = {torch.float32: "float32", torch.bfloat16: "bfloat16"}[matrix.dtype]
     columns = matrix.shape[1]
     found = {"copy": (lambda: out.copy_(matrix), lambda each: each)}
-    for name, widest in {**SOFTMAX, "rms_norm": 1 << 19}.items():
+    for name, widest in {**SOFTMAX, "rms_norm": 1 << 20}.items():
         function = getattr(library, f"{name}_{kind}", None)
         if function and columns <= widest:
             found[name] = (called(function, matrix, out), rms_norm if name == "rms_norm" else softmax)

@@ -303,7 +303,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     if (counts_.is_selection())
       return sentence("{}{} {} {}, and goes on without it.", which, words_.who(made),
                       is_loaded ? "reads" : "has", value);
-    return sentence("{}{} {} {}, which is combined with nothing. Where should it go?", which,
+    return sentence("{}{} {} {}, and nothing that is used is made of that. Where should it go?", which,
                     words_.who(made), is_loaded ? "reads" : "has", value);
   }
   const ValueGraph::Loss& loss = *story.loss;

@@ -3,6 +3,7 @@
 #include "input/cases.hpp"
 #include "input/row_inputs.hpp"
 #include "judge/judge.hpp"
+#include "judge/technique.hpp"
 #include "run/device.hpp"
 #include "run/emulator.hpp"
 #include "run/memory.hpp"
@@ -100,6 +101,17 @@ bool CaseJudge::takes_long(const Case& given) const {
   return Clock::now() - begin_ + static_cast<double>(given.n) * per_element_ > long_enough;
 }
 
+// What makes a kernel slow is often what its counts tell. They are taken with fewer elements.
+bool CaseJudge::breaks_promise() {
+  if (!on_emulator() || options_.n || options_.grading() || judged.wrong || rung_.cannot_be_right)
+    return false;
+  if (!breaks_promise_) {
+    const Technique technique = check_technique(rung_, options_);
+    breaks_promise_ = std::ranges::any_of(technique.promises, [](const Check& check) { return !check.ok; });
+  }
+  return *breaks_promise_;
+}
+
 bool CaseJudge::has_telling_failure() const {
   return std::ranges::any_of(judged.failures, [this](const Failure& failure) {
     return failure.given.n >= 256 && is_usual(failure.given) && is_exact_sum(rung_, failure);
@@ -112,7 +124,7 @@ void CaseJudge::judge_variant(const Variant& variant) {
       cases_for(rung_, variant, options_, {devices_for(variant), on_emulator(), device().largest_block});
   for (auto given = cases.begin(); given != cases.end(); ++given) {
     if (is_over()) return;
-    if (takes_long(*given) && has_hazard()) return;
+    if (takes_long(*given) && (has_hazard() || breaks_promise())) return;
     if (has_telling_failure() &&
         (variant.by_rows || given->n > std::max(small, largest_wrong_) || search_->takes_long()))
       return;

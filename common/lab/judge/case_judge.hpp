@@ -59,6 +59,7 @@ private:
 
   bool is_over();
   bool takes_long(const Case& given) const;
+  bool breaks_promise();
   bool has_telling_failure() const;
   void judge_variant(const Variant& variant);
   void judge_order(const Variant& variant);
@@ -73,6 +74,7 @@ private:
   std::optional<SearchForReasons> search_;      // while judge_all() runs, from the first wrong result on
   std::size_t largest_wrong_ = 0;               // n
   std::size_t runs_looked_at_ = 0;              // when has_hazard_ was found out
+  std::optional<bool> breaks_promise_;          // if it has been looked at
   bool has_hazard_ = false;
 };
 

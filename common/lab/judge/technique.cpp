@@ -197,6 +197,7 @@ Technique check_technique(const Rung& rung, const Options& options) {
     // block, too.
     const Scheduled first_are_last("backwards");
     const Recorded mine = profile_rung(rung, variant, shape.n, block, options.seed, shape.rows, &result);
+    if (!result.ok && small) break; // check_on_small_device() tells of it
     if (!result.ok && !rung.cannot_be_right) return {std::move(checks), std::move(result)};
     std::vector<Check> held = hold_promises(rung, mine.profile, variant);
     // What was kept on the first shape is broken on this one, so it matters which one it is.

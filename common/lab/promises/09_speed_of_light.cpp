@@ -87,8 +87,11 @@ std::vector<Rung> speed_of_light() {
               "by one"))
           .promise(neighbours_read_neighbours())
           .promise(no_float_atomics())
-          .promise(at_least(Counter::fences, once_per_block,
-                            "a block's sum must be visible before the block counts itself"))
+          .promise(at_least(
+              Counter::fences, [](const Size& s) { return s.blocks + 1; },
+              "a block's sum must be visible before the block counts itself, and the last block needs a "
+              "fence "
+              "between its count and the reading of the sums"))
           .promise(at_most(
               Counter::fences, [](const Size& s) { return 2 * s.blocks + 32; },
               "the thread that stores the block's sum calls the fence, and no other one"))

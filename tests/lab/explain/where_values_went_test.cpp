@@ -100,9 +100,9 @@ TEST(WhereValuesWent, WhatNothingIsMadeOf) {
   run.load(1, 0, 1);
   const Diagnosis said = run.said(a, 1);
   EXPECT_EQ(said.kind, "not-used");
-  EXPECT_NE(
-      said.text.find("In line 10, thread 1 of block 0 reads element 1, which is combined with nothing."),
-      std::string::npos)
+  EXPECT_NE(said.text.find(
+                "In line 10, thread 1 of block 0 reads element 1, and nothing that is used is made of that."),
+            std::string::npos)
       << said.text;
 }
 
