@@ -87,29 +87,27 @@ private:
     for (NodeId id = sum + 1; id-- > first_node;) {
       if (weight[id] == 0) continue;
       const Node& node = graph_.node(id);
-      const auto operands = graph_.operands_of(node);
-      const std::string_view operation = graph_.operation_of(node);
-      if (is_exponential(id)) {
-        const auto column = column_of(id);
-        if (!column) return false;
-        times_[*column] += weight[id];
-      } else if (node.kind != Node::Kind::computed) {
-        return false;
-      } else if (operation.starts_with("add.")) {
-        if (!add(operands[0], weight[id], weight) || !add(operands[1], weight[id], weight)) return false;
-      } else if (operation.starts_with("mul.")) {
-        if (!add_product(operands[0], operands[1], weight[id], weight)) return false;
-      } else if (operation.starts_with("fma.")) {
-        if (!add_product(operands[0], operands[1], weight[id], weight) ||
-            !add(operands[2], weight[id], weight))
-          return false;
-      } else {
-        return false;
-      }
+      if (!pass_on(id, node, weight)) return false;
     }
     return true;
   }
 
+  bool pass_on(NodeId id, const Node& node, std::vector<double>& weight) {
+    const double times = weight[id];
+    if (is_exponential(id)) {
+      const auto column = column_of(id);
+      if (column) times_[*column] += times;
+      return column.has_value();
+    }
+    if (node.kind != Node::Kind::computed) return false;
+    const auto operands = graph_.operands_of(node);
+    const std::string_view operation = graph_.operation_of(node);
+    if (operation.starts_with("add."))
+      return add(operands[0], times, weight) && add(operands[1], times, weight);
+    if (!operation.starts_with("mul.") && !operation.starts_with("fma.")) return false;
+    return add_product(operands[0], operands[1], times, weight) &&
+           (operation.starts_with("mul.") || add(operands[2], times, weight));
+  }
   bool add(ValueGraph::Operand operand, double times, std::vector<double>& weight) const {
     operand = origin(operand);
     if (ValueGraph::is_bare(operand.node)) return number(operand.bits, "f32") == 0;
