@@ -168,14 +168,6 @@ private:
     }
     const double mean = expected_.sum / static_cast<double>(columns_);
     const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
-    if (const double sum = std::round(used * double(columns_));
-        is_near(*same, 1) && sum > 0 && std::abs(expected_.sum - sum) > 0.2 && is_whole(used, sum, sum))
-      return {"whole-sum",
-              fmt::format(
-                  "Every result of {} is {:.6g} times what it should be, as if the sum of the squares were "
-                  "{:.0f} and not {:.8g}: a whole number. Is it kept as an integer somewhere?",
-                  the_row(), *same, sum, expected_.sum),
-              true};
     if (is_near(*same, 1))
       return {
           "nearly-right",

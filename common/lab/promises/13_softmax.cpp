@@ -65,6 +65,9 @@ std::vector<Promise> in_clusters() {
           Counter::dsmem_bytes_per_request, [](const Size& s) { return 8 * s.blocks / double(s.rows); },
           "lane r of a warp reads what the block of rank r has stored, 8 bytes, and the other lanes nothing"),
       at_most(
+          Counter::shared_stores, [](const Size& s) { return 40 * s.blocks; },
+          "join_block() stores one pair per warp, and thread 0 alone what the block knows"),
+      at_most(
           Counter::barriers_per_block, [](const Size&) { return 4.0; },
           "join_block() has two barriers, and the cluster meets twice: when all have stored, and when all "
           "have read"),
