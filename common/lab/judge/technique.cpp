@@ -225,7 +225,7 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
                                          name_of(variant.own_operator), name_of(variant.type));
     for (const Case& given :
          cases_for(rung, variant, options, {devices_for(variant), on_emulator(), device().largest_block})) {
-      if (given.n > 5000) continue; // what is written out in the kernel shows with few elements
+      if (given.n > 150'000) continue; // what is written out in the kernel shows with several blocks
       Check check = check_for(given, name);
       const Sequence input =
           make_sequence(variant.type, rung.operator_of(variant), given.kind, given.n, options.seed);
