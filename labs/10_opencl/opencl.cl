@@ -58,8 +58,8 @@ kernel void across_groups(global float* data, global float* result, ulong n) {
   if (item == 0) *result = n > 0 ? data[0] : 0;
 }
 
-// One sum per work-group, for up to 2^31 elements: each item walks over the input, then the group adds up in local memory,
-// where `partial` holds one element per item. This kernel is launched twice, see opencl.cpp.
+// One sum per work-group, for up to 2^31 elements: each item walks over the input, then the group adds up in local
+// memory, where `partial` holds one element per item. This kernel is launched twice, see opencl.cpp.
 kernel void group_sums(global const float* input, global float* sums, ulong n, local float* partial) {
   const ulong item = get_local_id(0);
   float sum = 0;

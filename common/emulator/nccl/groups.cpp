@@ -66,7 +66,7 @@ bool is_between(const Request& request) {
 // Those of a collective for all ranks are counted by the first one.
 unsigned long long results_of(const Request& request) {
   const Kind kind = request.call.kind;
-  if (kind == Kind::send || kind == Kind::receive) return kind == Kind::receive ? 1 : 0;
+  if (is_between(request)) return kind == Kind::receive ? 1 : 0;
   if (only_root_receives(kind)) return request.call.peer == request.comm->rank() ? 1 : 0;
   return request.comm->rank() == 0 ? static_cast<unsigned long long>(request.comm->size()) : 0;
 }

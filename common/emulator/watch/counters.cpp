@@ -186,7 +186,8 @@ LaunchTotals totals_of(const machine::LaunchRecord& record) {
       return special.name == ptx::Special::nctaid;
     });
   });
-  const std::uint64_t warps_per_block = (record.shape.block.count() + 31) / 32;
+  const std::uint64_t warps_per_block =
+      (record.shape.block.count() + machine::warp_lanes - 1) / machine::warp_lanes;
   return {record.blocks, record.blocks * warps_per_block, uses_grid_size ? 1u : 0u,
           most_strong_loads(code, record), record.busiest};
 }

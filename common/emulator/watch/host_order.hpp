@@ -82,6 +82,13 @@ public:
   // The host waits for a stream, an event, an operation, or everything.
   void host_waits(Stream stream);
   bool host_knows(const Clock& clock) const; // that all of this is complete
+  bool host_knows(std::uint32_t actor, std::uint32_t number) const {
+    return over(actor, number, clocks_[host]);
+  }
+  // Whether this operation is complete for who knows so much.
+  static bool over(std::uint32_t actor, std::uint32_t number, const Clock& view) {
+    return actor < view.size() && view[actor] >= number;
+  }
   void host_waits(const Clock& clock);
   void host_waits_for_device(Stream standard);
   void host_waits_for_all();
@@ -106,9 +113,6 @@ public:
 
 private:
   static constexpr std::uint32_t host = 0;
-  static bool over(std::uint32_t actor, std::uint32_t number, const Clock& view) {
-    return actor < view.size() && view[actor] >= number;
-  }
   static bool over(const Operation& operation, const Clock& view) {
     return over(operation.actor, operation.number, view);
   }

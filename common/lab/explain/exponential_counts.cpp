@@ -37,10 +37,8 @@ public:
       all += times_[column] * std::exp(elements_[column] - largest_);
       by_count[times_[column]].push_back(column);
     }
-    if (!(std::abs(all - divisor_) < near_enough * divisor_) || by_count.size() < 2) {
-      const bool equally = by_count.size() == 1 && by_count.begin()->first != 1;
-      if (!equally || !(std::abs(all - divisor_) < near_enough * divisor_)) return "";
-    }
+    const bool each_once = by_count.size() == 1 && by_count.contains(1);
+    if (each_once || !(std::abs(all - divisor_) < near_enough * divisor_)) return "";
     return " In the sum of exponentials, " + lower(how_often(by_count, columns_, given_.block));
   }
 

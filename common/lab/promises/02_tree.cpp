@@ -56,10 +56,6 @@ Promise each_thread_at_its_own_element() {
       Counter::own_place_stores, [](const Size& s) { return double(s.n); },
       "in each step, thread t must add to element t");
 }
-Promise at_most_one_atomic_per_block() {
-  return at_most(Counter::atomic_operations, once_per_block,
-                 "threads add in pairs without atomics, and one atomic per block adds the block's sum");
-}
 // Of a tree in shared memory, where each thread has stored its own partial sum before.
 Promise each_thread_at_its_own_partial() {
   return equal(
@@ -142,9 +138,8 @@ std::vector<Rung> tree() {
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
               "the working threads must be the multiples of 2 * stride, spread over all warps"))
-          .promise(at_most_one_atomic_per_block())
-          .promise(each_thread_at_its_own_partial())
-          .promise(one_atomic_per_block()),
+          .promise(one_atomic_per_block())
+          .promise(each_thread_at_its_own_partial()),
       Rung("strided_index")
           .depth(depth_of_tree)
           .promise(one_element_per_thread())
@@ -167,11 +162,10 @@ std::vector<Rung> tree() {
           .adds_in_a_block_like(by_halving_strides, halving_strides, 1)
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
-          .promise(at_most_one_atomic_per_block())
+          .promise(one_atomic_per_block())
           .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
-          .promise(the_whole_block_waits())
-          .promise(one_atomic_per_block()),
+          .promise(the_whole_block_waits()),
       Rung("first_add")
           .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth(depth_of_first_add)
@@ -179,11 +173,10 @@ std::vector<Rung> tree() {
           .promise(two_elements_per_thread())
           .promise(block_reads_a_part_of(two_per_thread))
           .promise(tree_of_halving_strides())
-          .promise(at_most_one_atomic_per_block())
+          .promise(one_atomic_per_block())
           .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
-          .promise(the_whole_block_waits())
-          .promise(one_atomic_per_block()),
+          .promise(the_whole_block_waits()),
       Rung("many_pass")
           .builds_on("first_add")
           .tried_beyond_32_bits(Beyond32Bits::in_passes)

@@ -9,12 +9,11 @@ namespace {
 double blocks_of_wave(const Size& s) {
   return std::min<double>(double(s.n) / 4 / s.block + 1, resident_blocks(s.block));
 }
-double blocks_of_champion(const Size& s) {
-  return std::min(double(s.n) / 8192 + 1, 64.0 * multiprocessors());
-}
-
-// With 256 threads, for inputs as small as those counted.
+// Of the champion, with 256 threads, for inputs as small as those counted.
 constexpr double elements_of_tile = 8192;
+double blocks_of_champion(const Size& s) {
+  return std::min(double(s.n) / elements_of_tile + 1, 64.0 * multiprocessors());
+}
 
 // Whole vectors of four, spread as evenly as possible, and one of the elements before and after them.
 double vectors_of_wave(const Size& s) {
@@ -90,8 +89,7 @@ std::vector<Rung> speed_of_light() {
           .promise(at_least(
               Counter::fences, [](const Size& s) { return s.blocks + 1; },
               "a block's sum must be visible before the block counts itself, and the last block needs a "
-              "fence "
-              "between its count and the reading of the sums"))
+              "fence between its count and the reading of the sums"))
           .promise(at_most(
               Counter::fences, [](const Size& s) { return 2 * s.blocks + 32; },
               "the thread that stores the block's sum calls the fence, and no other one"))
@@ -119,7 +117,7 @@ std::vector<Rung> speed_of_light() {
           }))
           .promise(at_least(
               Counter::weak_loads_at_once,
-              [](const Size& s) { return s.n > 16 * 8192 ? 6.0 : 1.5; }, // 8 per tile
+              [](const Size& s) { return double(s.n) > 16 * elements_of_tile ? 6.0 : 1.5; }, // 8 per tile
               "a thread must start all loads of a tile before it uses the first value"))
           .promise(at_most(
               Counter::elements_spanned_by_block,

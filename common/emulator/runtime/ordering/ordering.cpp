@@ -231,14 +231,13 @@ void launches_next(int device) {
   State& state = State::get();
   std::lock_guard lock(state.mutex);
   const Operation& mine = current->operation;
-  std::erase_if(state.kernels, [&](const auto& known) { return state.order.host_knows(known.second.view); });
-  const bool waits_for_others = std::ranges::any_of(state.kernels, [&](const auto& earlier) {
-    const auto& [other_device, kernel] = earlier;
-    return other_device != device && kernel.actor < mine.view.size() &&
-           mine.view[kernel.actor] >= kernel.number;
+  std::erase_if(state.launched,
+                [&](const Launched& known) { return state.order.host_knows(known.actor, known.number); });
+  const bool waits_for_others = std::ranges::any_of(state.launched, [&](const Launched& earlier) {
+    return earlier.device != device && watch::HostOrder::over(earlier.actor, earlier.number, mine.view);
   });
   if (waits_for_others) Runtime::get().recorder.add_launch_after_others();
-  state.kernels.emplace_back(device, mine);
+  state.launched.push_back({device, mine.actor, mine.number});
 }
 
 void touches(std::vector<TouchedRange> ranges) {

@@ -41,14 +41,20 @@ extern __attribute__((tls_model("initial-exec"))) constinit thread_local Current
 
 struct Issued : Current {};
 
+// A kernel, as an operation of the order.
+struct Launched {
+  int device = 0;
+  std::uint32_t actor = 0, number = 0;
+};
+
 struct State {
   std::recursive_mutex mutex; // after the one of StreamTable, if both are taken
   watch::HostOrder order;
   std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
   std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
   watch::Clock perhaps_known;                                           // to the host: host_functions.hpp
-  std::vector<std::pair<int, Operation>> kernels; // by device: those that the host has not waited for
-  bool has_streams = false;                       // others than the one that waits for all
+  std::vector<Launched> launched; // those that the host has not waited for
+  bool has_streams = false;       // others than the one that waits for all
   std::thread::id issuer;
   bool several_issuers = false; // threads of the program that issue work
   bool told_of_pageable = false;
