@@ -1,5 +1,6 @@
 #include "counters.hpp"
 
+#include "machine/coalescing.hpp"
 #include "machine/code.hpp"
 
 #include <algorithm>
