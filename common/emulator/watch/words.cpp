@@ -201,7 +201,8 @@ Hazard describe_owner(HazardCause cause, const std::string& thread, machine::Acc
   const char* const why =
       cause == HazardCause::block_not_started
           ? "may not have started: this thread's block has passed no barrier of the cluster"
-          : "may have ended: no barrier of the cluster that it waits for follows this access";
+          : "may have ended: it waits for no barrier of the cluster at which this thread arrives after the "
+            "access";
   return {HazardKind::cluster_memory, cause,
           fmt::format("{} {} {}, but {} {}", thread, verb(kind), place, owner, why)};
 }

@@ -351,6 +351,17 @@ private:
     return found;
   }
 
+  // By which whole number an RMS norm has divided the sum of the row's squares, if that makes the factor.
+  std::optional<double> divisor_of_mean(double factor) const {
+    constexpr double far_from_chance = 0.02;
+    const double divisor = factor * factor * double(columns_), whole = std::round(divisor);
+    const double mean = expected_.sum / double(columns_);
+    const bool is_one = rung_.row_function == RowFunction::rms_norm && type_ == Type::float32 &&
+                        mean > 1e3 * rms_norm_epsilon && whole >= 1 &&
+                        std::abs(divisor - whole) < far_from_chance;
+    return is_one ? std::optional(whole) : std::nullopt;
+  }
+
   // A thread's elements, a warp's or a block's are neighbours, and a mistake in what is known of them alone
   // puts them off by one factor.
   Diagnosis factors_of_groups() const {
@@ -363,10 +374,20 @@ private:
                  ? columns + " are right"
                  : fmt::format("{} are {:.6g} times what they should be", columns, run.factor);
     };
+    const std::string fact =
+        fmt::format("In {}, {}, and {}", the_row(), in_words(found[0]), in_words(found[1]));
+    const auto first = divisor_of_mean(found[0].factor), second = divisor_of_mean(found[1].factor);
+    if (first && second)
+      return {"means-of-groups",
+              fmt::format(
+                  "{}, as if the sum of the row's squares were divided by {:.0f} for those and by {:.0f} for "
+                  "these, in place of its {} elements.",
+                  fact, *first, *second, columns_),
+              true};
     return {"factors-of-groups",
-            fmt::format("In {}, {}, and {}: neighbours share a factor, as if they had a maximum or a sum of "
-                        "their own. Which threads hold them, and what do these know of the rest of the row?",
-                        the_row(), in_words(found[0]), in_words(found[1])),
+            fmt::format("{}: neighbours share a factor, as if they had {}a sum of their own. Which threads "
+                        "hold them, and what do these know of the rest of the row?",
+                        fact, rung_.row_function == RowFunction::softmax ? "a maximum or " : ""),
             true};
   }
 

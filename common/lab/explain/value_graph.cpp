@@ -95,7 +95,8 @@ ValueGraph value_graph_from(const std::string& text) {
   ValueGraph graph;
   graph.complete = all.at("complete");
   graph.roots = all.at("roots").get<std::vector<std::uint32_t>>();
-  for (const json& place : all.at("places")) graph.places.push_back({place.at(0), place.at(2), place.at(4)});
+  for (const json& place : all.at("places"))
+    graph.places.push_back({place.at(0), place.at(2), place.at(3), place.at(4)});
   if (graph.places.empty()) graph.places.emplace_back();
   for (const json& launch : all.at("launches"))
     graph.launches.push_back({launch.at(1), launch.at(2), launch.at(3), launch.at(4), launch.at(5)});

@@ -32,7 +32,8 @@ struct ValueGraph {
   struct Place {
     std::string operation; // "add.f32"
     unsigned line = 0;
-    std::string call; // of a library, which did it on the host: "ncclAllReduce(...)"
+    unsigned call_line = 0; // of inlined code: the line that calls it; else 0
+    std::string call;       // of a library, which did it on the host: "ncclAllReduce(...)"
   };
   struct Launch {
     std::uint64_t blocks = 0, threads = 0; // threads per block

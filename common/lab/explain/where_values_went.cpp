@@ -688,6 +688,10 @@ std::string Explanation::first_not_finite() const {
     if (begins_here)
       return sentence("{} makes {:.10g} of {}{}.", words_.who(node.where), made, numbers_given_to(node),
                       words_.operation_named(node));
+    const bool is_given = std::ranges::any_of(graph_.operands_of(node), [&](const auto& operand) {
+      return operand.node == of_constants && std::isnan(number(operand.bits, of));
+    });
+    if (is_given) return sentence("{} uses a NaN that was made of no element.", words_.who(node.where));
   }
   return "";
 }
@@ -794,17 +798,16 @@ Diagnosis Explanation::of_lost_bits() const {
 Diagnosis Explanation::diagnosis() {
   if (!graph_.complete || row_ >= graph_.roots.size()) return {};
   if (Diagnosis found = of_library_type(); !found.kind.empty()) return found;
-  if (!counts_.explain_result()) {
+  // Of what matrices make of them, it is not known how often elements count.
+  const bool by_matrices = std::ranges::any_of(
+      graph_.places, [](const ValueGraph::Place& place) { return place.operation.starts_with("mma."); });
+  if (by_matrices || !counts_.explain_result()) {
     if (Diagnosis found = of_rounding_to_float(); !found.kind.empty()) return found;
     if (Diagnosis found = of_lost_bits(); !found.kind.empty()) return found;
     if (std::string text = std::isnan(got_) ? first_not_finite() : ""; !text.empty())
       return {"not-a-number", text.substr(1), true};
     if (given_.devices > 1) return {}; // it may have been NCCL
     if (Diagnosis found = of_the_host(); !found.kind.empty()) return found;
-    // Of what matrices make of them, it is not known how often elements count.
-    const bool by_matrices = std::ranges::any_of(computed_on_the_way(), [&](NodeId id) {
-      return graph_.operation_of(graph_.node(id)).starts_with("mma.");
-    });
     const std::string text = by_matrices ? unreached() : "";
     return text.empty() ? Diagnosis{} : Diagnosis{"unreached", text.substr(1), true};
   }
