@@ -95,7 +95,11 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   fault.region = region;
   fault.address = first;
   fault.is_of_null = first < null_page;
-  if (near && near->live && bad > first && bad == near->end()) {
+  const bool begins_inside = near && near->live && bad > first && bad == near->end();
+  if (begins_inside && near->end() - near->origin < bytes) {
+    fault.message = fmt::format("{} {} bytes from byte {} of {} on, which is shorter", verb(kind), bytes,
+                                first - near->origin, near->label);
+  } else if (begins_inside) {
     fault.region = Fault::Region::end_of_array;
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, the last {} of them beyond its end",
                                 verb(kind), bytes, first - near->origin, near->label, first + bytes - bad);

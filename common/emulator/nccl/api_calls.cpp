@@ -63,7 +63,11 @@ ncclResult_t issue(const char* name, const Arguments& arguments, ncclComm_t hand
       if (arguments.kind != Kind::receive && (!only_root_sends(arguments.kind) || is_root))
         check_buffer(comm, arguments.send, "the buffer to send");
       if (arguments.kind != Kind::send && (!only_root_receives(arguments.kind) || is_root))
-        check_buffer(comm, arguments.receive, "the buffer to receive");
+        check_buffer(comm, arguments.receive, "the buffer to receive",
+                     only_root_receives(arguments.kind)
+                         ? fmt::format("; only the root receives, and this call says that it is rank {}",
+                                       arguments.peer)
+                         : "");
     }
     check_stream(comm, stream);
     Call call{.kind = arguments.kind,

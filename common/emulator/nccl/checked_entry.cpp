@@ -28,7 +28,7 @@ ncclComm& usable(ncclComm_t comm) {
   return found;
 }
 
-void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
+void check_buffer(const ncclComm& comm, const void* pointer, const char* name, const std::string& remark) {
   require(pointer != nullptr, ncclInvalidArgument, fmt::format("{} is NULL", name));
   cudaPointerAttributes attributes{};
   const cudaError_t error = cudaPointerGetAttributes(&attributes, pointer);
@@ -36,9 +36,8 @@ void check_buffer(const ncclComm& comm, const void* pointer, const char* name) {
           fmt::format("{} is no memory that a GPU can reach (allocate it with cudaMalloc)", name));
   require(attributes.type != cudaMemoryTypeDevice || attributes.device == comm.device, ncclInvalidArgument,
           fmt::format("{} is memory of device {}, but the communicator is rank {}'s, which uses device {} (a "
-                      "rank's buffers lie on its "
-                      "own device, and of a reduction only the root receives)",
-                      name, attributes.device, comm.rank(), comm.device));
+                      "rank's buffers lie on its own device{})",
+                      name, attributes.device, comm.rank(), comm.device, remark));
 }
 
 } // namespace warpfold::nccl

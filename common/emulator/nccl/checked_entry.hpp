@@ -44,6 +44,7 @@ ncclComm& checked(ncclComm_t comm);
 ncclComm& usable(ncclComm_t comm);
 
 // What NCCL_CHECK_POINTERS=1 has NCCL check: without it a wrong pointer ends the program, or worse.
-void check_buffer(const ncclComm& comm, const void* pointer, const char* name);
+void check_buffer(const ncclComm& comm, const void* pointer, const char* name,
+                  const std::string& remark = "");
 
 } // namespace warpfold::nccl

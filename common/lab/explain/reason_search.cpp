@@ -2,6 +2,7 @@
 
 #include "explain/index_names.hpp"
 #include "explain/reason.hpp"
+#include "explain/row_facts.hpp"
 #include "explain/where_values_went.hpp"
 #include "input/cases.hpp"
 #include "judge/judge.hpp"
@@ -39,6 +40,7 @@ public:
     const bool has_exact_sum = !sums.empty();
     others.erase(sums.begin(), sums.end());
     sort_by_what_they_show(others);
+    if (judge_.has_hazard()) return explain_unwritten(others);
     for (const Failure& failure : others) {
       if (is_over(search)) break;
       Diagnosis reason = reason_for_one(failure, has_exact_sum);
@@ -102,6 +104,15 @@ private:
     Failure failure;
     Diagnosis reason;
   };
+
+  // What hazards do not show, and needs no further run.
+  void explain_unwritten(const std::vector<Failure>& rows) {
+    if (rung_.row_function == RowFunction::none) return;
+    for (const Failure& failure : rows) {
+      Diagnosis facts = facts_of_row(rung_, failure, input_of(rung_, failure));
+      if (facts.kind == "unwritten-results") return progress_.explain(failure.check, std::move(facts));
+    }
+  }
 
   const std::vector<Failure>& failures() const { return judge_.judged.failures; }
 

@@ -14,7 +14,7 @@ double levels(const Size& s) {
 
 Promise no_atomic() {
   return none(Counter::atomic_operations,
-              "atomics add in whatever order the blocks come, so the last bits differ from run to run");
+              "atomics add in whatever order their threads come, so the last bits differ from run to run");
 }
 Promise in_float() {
   return none(Counter::double_instructions, "this rung adds in float");

@@ -145,7 +145,7 @@ inline Promise last_warp_alone_diverges() {
 inline Promise no_float_atomics() {
   return none(
       Counter::float_atomics,
-      "atomics add floats in whatever order the blocks come, so the last bits differ from run to run");
+      "atomics add floats in whatever order their threads come, so the last bits differ from run to run");
 }
 // The second stage may take only as many steps as the number of warps needs.
 inline std::vector<Promise> warps_and_then_their_sums() {

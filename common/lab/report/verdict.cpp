@@ -37,8 +37,10 @@ Result verdict_on(std::string rung, Findings findings) {
   if (const Check* failed = first_failed(findings.checks)) {
     result.state = State::wrong;
     for (Hazard& hazard : findings.hazards) name_case(hazard, *failed);
-    // A hazard explains the number, and any resemblance to a known mistake is chance.
-    if (findings.hazards.empty()) result.diagnosis = diagnosis_beside(findings.checks, *failed);
+    // A hazard explains the number, and any resemblance to a known mistake is chance; that a result was never
+    // written is none.
+    Diagnosis beside = diagnosis_beside(findings.checks, *failed);
+    if (findings.hazards.empty() || beside.kind == "unwritten-results") result.diagnosis = std::move(beside);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);
   } else if (const Hazard* fatal = first_fatal(findings.hazards)) {
     result.state = State::wrong;

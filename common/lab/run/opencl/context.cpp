@@ -71,7 +71,7 @@ cl_mem Context::allocate(std::size_t bytes, const std::string& name) const {
   const cl_mem memory =
       clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1), nullptr, &status);
   require(status, fmt::format("allocating {} bytes", bytes));
-  name_memory(reinterpret_cast<const void*>(address_of(memory)), name);
+  name_memory(reinterpret_cast<const void*>(address_of(memory)), bytes == 0 ? "the empty " + name : name);
   return memory;
 }
 
