@@ -107,6 +107,7 @@ struct OperationFacts {
   bool is_instruction = false; // of the PTX, not a leader or the like
   bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
   bool is_repeated = false;    // a barrier of the warp that stands in a loop
+  bool is_printed = false;     // a load for a printf alone: ptx/printed_loads.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
   ptx::Space orders{};         // of a barrier: ptx::Instruction
   ptx::Synchronising synchronising;
@@ -167,6 +168,7 @@ struct Code {
   std::uint32_t dynamic_shared_offset = 0; // where the launch's own shared memory begins
   bool has_calls = false;
   bool calls_runtime = false; // see calls_runtime()
+  bool prints = false;        // has loads for a printf alone
   bool polls = false;         // has a loop that waits for what others write: ptx/synchronising.hpp
   // Only if the kernel was decoded to be followed: the flows, and by operation its flow; -1: it has none.
   std::vector<ValueFlow> flows;

@@ -122,6 +122,7 @@ void Decoder::decode_function(std::uint32_t index) {
   for (std::uint32_t b = 0; b < blocks_.size(); ++b)
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
   begins_wait_ = ptx::load_waits(function, blocks_);
+  printed_ = ptx::printed_loads(program_.module(), function);
   synchronising_ = ptx::synchronising(function, blocks_);
   choosers_ = ptx::choosers(function, blocks_);
   location_ = function.location;
@@ -203,6 +204,8 @@ void Decoder::decode_instruction(std::uint32_t index) {
         instruction.name().starts_with("bar.warp.sync") && ptx::is_in_loop(blocks_, block_of_[index]);
     facts.of_library = instruction.of_library, facts.orders = instruction.orders;
     facts.synchronising = synchronising_[index];
+    facts.is_printed = !printed_.empty() && printed_[index];
+    code_.prints |= facts.is_printed;
     code_.polls |= facts.synchronising.polls;
     if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {
       facts.chooser = register_row(static_cast<std::uint32_t>(chooser.predicate));

@@ -11,6 +11,7 @@
 #include "ptx/control_flow.hpp"
 #include "ptx/load_waits.hpp"
 #include "ptx/loops.hpp"
+#include "ptx/printed_loads.hpp"
 #include "ptx/registers.hpp"
 #include "ptx/unset_registers.hpp"
 
@@ -165,6 +166,7 @@ private:
   std::vector<ptx::BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
+  std::vector<bool> printed_;
   std::vector<ptx::Synchronising> synchronising_;       // likewise
   std::vector<ptx::Chooser> choosers_;                  // by instruction
   // For registers that may be read before they are set: the row that says in which lanes (unset.cpp).

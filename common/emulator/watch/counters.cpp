@@ -140,7 +140,7 @@ void charge(Counters& to, const Charged& one, const OperationCounters& did) {
   } else if (one.facts.work == Work::surface) {
     to.surface_requests += did.requests;
   } else {
-    if (did.requests) charge_memory(to, one, did);
+    if (did.requests && !one.facts.is_printed) charge_memory(to, one, did);
     if (did.dsmem_requests) charge_cluster(to, one, did);
   }
 }

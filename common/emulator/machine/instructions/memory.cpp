@@ -26,6 +26,11 @@ inline bool is_strong(const Operation* op) {
   return static_cast<MemoryOrder>(op->order) != MemoryOrder::weak;
 }
 
+inline void count_read(Warp& warp, const Operation* op, BytesRead& read, unsigned width) {
+  const Code& code = warp.worker->grid.code;
+  if (!code.prints || !code.facts[op->index].is_printed) warp.count_read(read, width);
+}
+
 // Where the lanes' bytes are, one pointer per lane; only those of active lanes are set. `width` bytes are
 // checked for each.
 struct Places {
@@ -75,7 +80,7 @@ void find_global(Warp& warp, const Operation* op, Request& request, unsigned wid
   count_global(warp, op, request, width, Kind);
   if (Kind == AccessKind::store) count_own_places(warp, op, ptx::Space::global, request, width);
   if (Kind == AccessKind::load && !is_strong(op)) {
-    warp.count_read(warp.from_global, width);
+    count_read(warp, op, warp.from_global, width);
     reach(warp, request, width);
   }
   tell(warp, op, request, ptx::Space::global, Kind, width, values);
@@ -95,7 +100,7 @@ void find_shared(Warp& warp, const Operation* op, Request& request, unsigned wid
     each_active(warp, [&](unsigned lane) {
       places.at[lane] = shared_at(warp, op, request.address[lane], width, Kind, 1u << lane);
     });
-  if (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
+  if (Kind == AccessKind::load) count_read(warp, op, warp.from_shared, width);
   if (Kind == AccessKind::store) count_own_places(warp, op, ptx::Space::shared, request, width);
   note_shared(warp, op, request, Kind, width, values);
 }
@@ -214,13 +219,13 @@ std::byte* quick_row(Warp& warp, const Operation* op, unsigned width) {
     if constexpr (Kind == AccessKind::store) counters.first_threads += warp.index == 0;
     if constexpr (Kind == AccessKind::load) {
       fetch_ahead(warp, op, first, bytes);
-      warp.count_read(warp.from_global, width);
+      count_read(warp, op, warp.from_global, width);
       warp.from_global.reach(first, bytes);
     }
     counters.sectors += contiguous_sectors(first, bytes);
     return reinterpret_cast<std::byte*>(first);
   }
-  if constexpr (Kind == AccessKind::load) warp.count_read(warp.from_shared, width);
+  if constexpr (Kind == AccessKind::load) count_read(warp, op, warp.from_shared, width);
   unsigned passes = std::max(1u, width / bank_bytes); // no two lanes of a pass use the same bank
   counters.wavefronts += passes;
   counters.ideal_wavefronts += passes;
