@@ -167,8 +167,8 @@ private:
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
   std::vector<bool> printed_;
-  std::vector<ptx::Synchronising> synchronising_;       // likewise
-  std::vector<ptx::Chooser> choosers_;                  // by instruction
+  std::vector<ptx::Synchronising> synchronising_; // likewise
+  std::vector<ptx::Chooser> choosers_;            // by instruction
   // For registers that may be read before they are set: the row that says in which lanes (unset.cpp).
   std::unordered_map<std::uint32_t, std::uint32_t> unset_rows_;
   std::vector<Fix> local_fixes_;                                     // `place` is an instruction

@@ -54,6 +54,7 @@ void charge_memory(Counters& to, const Charged& one, const OperationCounters& di
   if (one.facts.work == Work::atomic) {
     to.atomic_requests += did.requests;
     to.atomic_operations += did.lanes;
+    if (one.name.find(".exch.") != one.name.npos) to.atomic_exchanges += did.lanes;
     to.first_thread_updates += did.first_threads;
     if (one.name.ends_with(".f32") || one.name.ends_with(".f64")) to.float_atomics += did.lanes;
     to.peer_store_requests += did.peer_requests;

@@ -96,8 +96,8 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, launches_after_others = 0,
-                launches_in_both_orders = 0;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, serialised_copies = 0,
+                launches_after_others = 0, launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::string work;
   std::vector<Hazard> hazards;
@@ -144,6 +144,11 @@ void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
 void Recorder::add_host_wait() {
   std::lock_guard lock(state_->mutex);
   ++state_->host_waits;
+}
+
+void Recorder::add_serialised_copy() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->serialised_copies;
 }
 
 void Recorder::add_launch_after_others() {
@@ -215,7 +220,7 @@ void Recorder::reset() {
   state_->total = {};
   state_->totals = {};
   state_->bytes_to_host = state_->bytes_to_device = 0;
-  state_->host_waits = state_->launches_after_others = 0;
+  state_->host_waits = state_->serialised_copies = state_->launches_after_others = 0;
   state_->between.clear();
   state_->hazards.clear();
   state_->times.clear();
@@ -261,6 +266,7 @@ std::string Recorder::json() const {
                {{"bytes_to_host", state_->bytes_to_host},
                 {"bytes_to_device", state_->bytes_to_device},
                 {"host_waits", state_->host_waits},
+                {"serialised_copies", state_->serialised_copies},
                 {"launches_after_others", state_->launches_after_others}}},
               {"hazards", std::move(hazards)}};
   for (const auto& [devices, link] : state_->between)

@@ -176,6 +176,8 @@ std::vector<Rung> hazards() {
           .promise(at_least(
               Counter::atomic_operations, [](const Size& s) { return 2 * s.blocks; },
               "each block takes the lock and gives it back"))
+          .promise(at_most(Counter::atomic_exchanges, once_per_block,
+                           "a block must give the lock back once: afterwards, another block may have it"))
           .promise(grid_fits_device())
           .promise(each_thread_reads_at_most([](const Size& s) { return elements_of_walk(s) + 1; }))
           .promise(equal(

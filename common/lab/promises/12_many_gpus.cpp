@@ -77,6 +77,8 @@ std::vector<Rung> many_gpus() {
               "one warp is enough for the devices' sums"))
           .promise(devices_work_at_once(one))
           .promise(no_waiting_host())
+          .promise(none(Counter::serialised_copies,
+                        "a copy must wait for its own stream only: cudaMemcpyPeerAsync, with the stream"))
           .promise(nothing_read_from_peers())
           .promise(nothing_written_to_peers())
           .promise(each_element_read_once())

@@ -14,10 +14,13 @@ std::string printed(std::string_view body, bool prints = true) {
 .extern .func (.param .b32 result) vprintf(.param .b64 format, .param .b64 arguments);
 .visible .entry k(.param .u64 p) {
   .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>; .reg .b64 %rd<9>;
-)") + std::string(body) + (prints ? R"(
+)") + std::string(body) +
+                           (prints ? R"(
   { .param .b64 a; st.param.b64 [a], %rd7; .param .b64 b; st.param.b64 [b], %rd8; .param .b32 c;
     call.uni (c), vprintf, (a, b); }
-)" : "") + "  ret;\n}\n";
+)"
+                                   : "") +
+                           "  ret;\n}\n";
   const auto module = warpfold::ptx::parse(text);
   const auto& function = module.functions.back();
   const auto found = warpfold::ptx::printed_loads(module, function);

@@ -72,6 +72,7 @@ cudaError_t between_peers(const char* caller, int destination, int source, Copy 
     }
   };
   if (is_asynchronous(caller)) return copy();
+  Runtime::get().recorder.add_serialised_copy();
   wait();
   const cudaError_t error = copy();
   wait();
