@@ -108,6 +108,7 @@ private:
   void check_shared_of_cluster(Notes& notes, const Accessor& accessor, Report report, Unwritten unwritten);
   void check_owner(Notes& notes, const machine::Access& access, std::uint32_t record);
   void check_end(const Notes& notes, const machine::Block& block);
+  void report_left(const machine::Block& block, const machine::Operation& operation);
   void report_owner(HazardCause cause, const machine::Access& access, unsigned lane);
   std::shared_ptr<const CodeFacts> facts_of(const machine::Code& code);
   struct Actor; // the warp that accesses, and how

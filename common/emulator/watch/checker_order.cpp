@@ -126,6 +126,7 @@ void Checker::fence(const machine::Warp& warp, const machine::Operation&, Memory
 
 void Checker::barrier(const machine::Block& block, const machine::Operation& operation, unsigned, bool) {
   Notes& mine = notes(block);
+  if (block.alive < block.threads) report_left(block, operation);
   const ptx::Space orders = mine.facts->code->facts[operation.index].orders;
   mine.order.barrier(orders);
   if (orders == ptx::Space::global || orders == ptx::Space::local) return;

@@ -210,6 +210,18 @@ void Checker::bad_access(const machine::Warp&, const machine::Operation& operati
   if (is_new(hazard.kind, operation, ~0u)) recorder_.add(std::move(hazard));
 }
 
+// A barrier of CUDA's waits for the threads that have not left, one of OpenCL's for all items of the group.
+void Checker::report_left(const machine::Block& block, const machine::Operation& operation) {
+  const Notes& mine = notes(block);
+  Hazard hazard{HazardKind::barrier, HazardCause::barrier_not_for_all_items};
+  hazard.where = mine.grid->code.line_of(operation);
+  if (!is_in_opencl(hazard.where) || !is_new(hazard.kind, operation, ~0u)) return;
+  hazard.message =
+      fmt::format("{} of the {} threads of {} have returned before this barrier", block.threads - block.alive,
+                  block.threads, machine::block_name(mine.grid->shape, block.linear_id));
+  recorder_.add(std::move(hazard));
+}
+
 void Checker::notice(const machine::Warp& warp, const machine::Operation& operation, machine::Notice what,
                      std::uint32_t lanes, const machine::Operation* other) {
   const Notes& mine = notes(*warp.block);

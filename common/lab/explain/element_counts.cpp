@@ -132,8 +132,20 @@ bool ElementCounts::is_choice(const Node& node) const {
          (does(operation, Operator::min) || does(operation, Operator::max));
 }
 
+// Whether a value of 4 bytes stays the lower half of a word, beside a mark that is put there or taken away.
+bool ElementCounts::is_beside_a_mark(const Node& node) const {
+  const std::string_view operation = graph_.operation_of(node);
+  const auto operands = graph_.operands_of(node);
+  const auto lower = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
+  if (size_of(input_.type) != 4 || operands.empty() || lower(operands[0].bits) != lower(node.bits)) return false;
+  const bool is_mark = operation.starts_with("or.b64") && operands.size() == 2 &&
+                       ValueGraph::is_bare(operands[1].node) && lower(operands[1].bits) == 0;
+  return is_mark || (operation == "cvt.u32.u64" && operands[0].bits != node.bits);
+}
+
 ElementCounts::Factors ElementCounts::factors(NodeId id) const {
   const Node& node = graph_.node(id);
+  if (is_beside_a_mark(node)) return {1};
   if (node.kind == Node::Kind::packed) return Factors(node.operands, 1);
   const bool is_extreme = input_.op == Operator::min || input_.op == Operator::max;
   if (is_extreme && is_choice(node)) return of_choice(id);

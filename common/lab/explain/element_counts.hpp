@@ -70,6 +70,7 @@ private:
   using Factors = std::vector<double>;
 
   Factors factors(NodeId id) const;
+  bool is_beside_a_mark(const ValueGraph::Node& node) const;
   Factors of_choice(NodeId id) const;
   Factors in_sum(const ValueGraph::Node& node) const;
   bool is_choice(const ValueGraph::Node& node) const;

@@ -142,6 +142,10 @@ std::vector<Rung> speed_of_light() {
               [](const Size& s) { return 1.5 * double(ceil_div(s.n, 8)) + 64 * s.blocks; },
               "the lanes of a warp must load neighbouring vectors: a thread's own vectors lie a whole "
               "block apart"))
+          .promise(at_least(
+              Counter::elements_written, [](const Size& s) { return s.blocks > 1 ? 4 * s.blocks : 0; },
+              "each block's word must be written, and set back to 0 once it has been read: the next launch "
+              "uses it again"))
           .promise(none(Counter::fences, "a sum and its mark travel in one word, without a fence"))
           .promise(at_most(
               Counter::global_store_requests, [](const Size& s) { return s.blocks + 8; },
