@@ -137,7 +137,8 @@ bool ElementCounts::is_beside_a_mark(const Node& node) const {
   const std::string_view operation = graph_.operation_of(node);
   const auto operands = graph_.operands_of(node);
   const auto lower = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
-  if (size_of(input_.type) != 4 || operands.empty() || lower(operands[0].bits) != lower(node.bits)) return false;
+  if (size_of(input_.type) != 4 || operands.empty() || lower(operands[0].bits) != lower(node.bits))
+    return false;
   const bool is_mark = operation.starts_with("or.b64") && operands.size() == 2 &&
                        ValueGraph::is_bare(operands[1].node) && lower(operands[1].bits) == 0;
   return is_mark || (operation == "cvt.u32.u64" && operands[0].bits != node.bits);

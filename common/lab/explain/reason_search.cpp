@@ -157,6 +157,8 @@ private:
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
     if (n > few_elements && found.reason.kind.empty())
       look_at_another(found, few_elements, small_block(), search);
+    if (n > many_elements && found.reason.kind.empty())
+      look_at_another(found, many_elements, found.failure.given.block, search);
     if (n > most_followed && found.reason.kind.empty())
       look_at_another(found, most_followed, found.failure.given.block, search);
     if (n > most_followed && found.reason.kind.empty()) look_at_small_device(found, search);

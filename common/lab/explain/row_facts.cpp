@@ -128,12 +128,19 @@ private:
   }
 
   Diagnosis missing_not_a_number() const {
+    const bool all_masked = std::ranges::all_of(
+        elements_, [](double x) { return x == -std::numeric_limits<double>::infinity(); });
     for (std::size_t column = 0; column < columns_; ++column)
       if (std::isnan(expected_.values[column]) && !std::isnan(got_[column]))
         return {"lost-not-a-number",
                 fmt::format("The results of {} should be NaN, as 0 / 0 or an element that is NaN makes them; "
-                            "column {} is {:.6g}.",
-                            the_row(), column, got_[column]),
+                            "column {} is {:.6g}.{}",
+                            the_row(), column, got_[column],
+                            all_masked
+                                ? " All its elements are masked, so their exponentials add up to 0: is "
+                                  "something else added up, such as what a thread has beyond the end of "
+                                  "the row, or is the maximum another number than -inf?"
+                                : ""),
                 true};
     return {};
   }
@@ -205,6 +212,9 @@ private:
       return fmt::format(": that is {:.6g} squared, as where no root is taken", mean);
     if (is_near(used * mean, 1))
       return fmt::format(": that is 1 / {:.6g}, as where the root is multiplied by", mean);
+    const double sum = std::accumulate(elements_.begin(), elements_.end(), 0.0);
+    if (is_near(used * double(columns_), sum * sum))
+      return fmt::format(": that is the square of the elements' sum, {:.6g}, divided by {}", sum, columns_);
     const double times = std::round(used / mean);
     constexpr double most_times = 1 << 14;
     if (times > 1 && times < most_times && std::abs(used / mean - times) < 1e-6 * times)

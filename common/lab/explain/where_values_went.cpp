@@ -553,8 +553,12 @@ std::string Explanation::explain_terms() {
     if (node.kind == NodeKind::host) return "";
     if (node.kind == NodeKind::loaded) {
       kind_ = "old-result";
-      return fmt::format(" The value {:.10g} that stood in the result before the launch counts too.",
-                         term.value);
+      std::string text = fmt::format(
+          " The value {:.10g} that stood in the result before the launch counts too.", term.value);
+      if (given_.n == 0)
+        text += fmt::format(" Without elements, the result must be the identity, {:.10g}.",
+                            identity(input_.type, input_.op));
+      return text;
     }
     return ""; // explain_operation() has said it
   }
