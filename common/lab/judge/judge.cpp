@@ -99,8 +99,8 @@ bool has_failed(const Outcome& outcome, Check& check, bool& device_lost) {
   return true;
 }
 
-// Whether the order that is in force makes no difference if all __device__ variables are as when the program
-// began.
+// Whether the order that is in force has made no difference when all __device__ variables were as when the
+// program began. That may be chance.
 bool is_same_with_new_variables(const Variant& variant, const Case& given, const Sequence& input) {
   if (!on_emulator() || variant.over_devices) return false;
   restore_variables();
@@ -143,11 +143,13 @@ Check check_same_bits(const Variant& variant, const Case& given, const Sequence&
     if (has_failed(again, check, device_lost)) return check;
     if (again.bits == first.bits) continue;
     check.ok = false;
-    check.message = fmt::format("{:.9g}, then {:.9g} from the same input: the result depends on {}",
-                                first.results.at(0), again.results.at(0),
-                                is_same_with_new_variables(variant, given, input)
-                                    ? "what an earlier launch has left in a __device__ variable"
-                                    : "which thread or block comes first");
+    check.message =
+        fmt::format("{:.9g}, then {:.9g} from the same input: the result depends on which thread or block "
+                    "comes first{}",
+                    first.results.at(0), again.results.at(0),
+                    is_same_with_new_variables(variant, given, input)
+                        ? ", or on what an earlier launch has left in a __device__ variable"
+                        : "");
     return check;
   }
   return check;
