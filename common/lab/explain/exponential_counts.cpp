@@ -59,9 +59,12 @@ private:
     return text;
   }
 
-  // The last value that is the divisor.
+  // The last value that the result is made of and that is the divisor.
   std::optional<NodeId> node_of_divisor() const {
-    for (NodeId id = graph_.end(); id-- > first_node;) {
+    if (ValueGraph::is_bare(graph_.roots.at(result_))) return std::nullopt;
+    const std::vector<bool> is_part = parts_of(graph_.roots.at(result_));
+    for (auto id = static_cast<NodeId>(is_part.size()); id-- > first_node;) {
+      if (!is_part[id]) continue;
       const Node& node = graph_.node(id);
       if (node.kind != Node::Kind::computed || !is_sum(graph_.operation_of(node))) continue;
       if (std::abs(counts_.value_of(id) - divisor_) < near_enough / 10 * divisor_) return id;
