@@ -69,7 +69,8 @@ public:
     });
     if (of_nothing != sums_.end() && of_nothing->results[0] != 0) {
       const auto says_more = [](const Found& found) {
-        return found.reason.kind == library_told_another_type || found.reason.kind == host_adds_wrongly;
+        return found.reason.kind == library_told_another_type || found.reason.kind == host_adds_wrongly ||
+               found.reason.kind == "foreign";
       };
       Found other = look_at_some_elements(search);
       if (!says_more(other)) other = {*of_nothing, reason_of(*of_nothing, search)};

@@ -377,9 +377,10 @@ std::string Explanation::counted_often(const Indices& elements) {
       if (both.size() == 2) {
         const std::string one = words_.value_of(both[0]), other = words_.value_of(both[1]);
         const Where& latter = graph_.node(both[1]).where;
+        const bool is_same = counts_.elements_in(both[0]) == counts_.elements_in(both[1]);
         return sentence("in line {}, {} combines {} and {}{}.{}", graph_.line(node.where),
-                        words_.thread(node.where), one, other,
-                        one == other ? " again" : fmt::format(": element {} is in both", element),
+                        words_.thread(node.where), one, one == other && !is_same ? "another such sum" : other,
+                        is_same ? " again" : fmt::format(": element {} is in both", element),
                         is_same_thread(latter, node.where) || graph_.line(latter) == 0
                             ? ""
                             : fmt::format(" The latter is what {} has from line {}: should it take part?",
