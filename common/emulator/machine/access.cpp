@@ -7,11 +7,12 @@
 
 namespace warpfold::machine {
 
-// Composing a message takes long. Each bad access also counts as many instructions, so a thread that keeps
-// making them is stopped no later than others.
+// Composing a message takes long. Each bad access also counts as many instructions, and takes as much of the
+// warp's time slice, so a thread that keeps making them is stopped no later than others.
 bool is_told(Warp& warp, const Operation* op) {
-  constexpr std::uint32_t told = 64;
+  constexpr std::uint32_t told = 64, of_a_slice = 64;
   warp.block->steps += 1024;
+  if (warp.slice > of_a_slice) warp.slice -= of_a_slice;
   return ++warp.worker->refusals[op->index] <= told;
 }
 

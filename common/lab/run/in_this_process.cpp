@@ -339,6 +339,7 @@ Outcome run_once(const Variant& variant, const Case& given, const Sequence& inpu
 }
 
 Counted run_counted(const Variant& variant, const Case& given, const Sequence& input) {
+  if (on_emulator()) runner().set("work", describe(given));
   return runner().count(variant, given, input);
 }
 
