@@ -9,7 +9,10 @@
 #include "run/emulator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
 #include <optional>
 
 namespace lab {
@@ -63,12 +66,29 @@ Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence&
   return facts;
 }
 
+Diagnosis of_integer_bits(const Rung& rung, const Failure& failure, const Sequence& input) {
+  if (failure.variant->result_type != Type::float32) return {};
+  for (std::size_t row = 0; row < failure.results.size(); ++row) {
+    const double expected = expect(rung, failure.given, input, row).reference.value;
+    const auto bits = std::bit_cast<std::int32_t>(static_cast<float>(failure.results[row]));
+    if (failure.results[row] == expected || bits != expected) continue;
+    return {"integer-bits",
+            fmt::format(
+                "The bits of {:.6g} are those of the integer {}, which would be right: an integer is stored "
+                "or added where a float belongs.",
+                failure.results[row], bits),
+            true};
+  }
+  return {};
+}
+
 } // namespace
 
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
                          const SearchForReasons* to_find_weights) {
   const Case& given = failure.given;
   if (rung.row_function != RowFunction::none) return diagnose_row(rung, failure, input, device_lost);
+  if (Diagnosis found = of_integer_bits(rung, failure, input); !found.kind.empty()) return found;
   if (can_be_followed(*failure.variant, given)) {
     Diagnosis found = follow_values(rung, *failure.variant, given, input, device_lost);
     if (!found.kind.empty() || device_lost) return found;
