@@ -38,10 +38,11 @@ std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
 // TLB, which takes two to three times as long as the access. This only asks for huge pages; everything works
 // without them. More than 256 MiB is rarely traversed on an emulator. Sometimes a program that tests for
 // index overflow accesses a few places in such an array, and then a huge page would be cleared for each few
-// bytes.
+// bytes. Reading costs nothing: a huge page that was never written is one of zeros, which all share.
 constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 256 << 20;
-void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end) {
-  const int advice = end - begin > largest_in_huge_pages ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
+void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end, bool few_writes) {
+  const bool is_large = end - begin > largest_in_huge_pages;
+  const int advice = is_large && !few_writes ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
   begin = round_up(begin, huge_page), end = end / huge_page * huge_page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
@@ -134,7 +135,7 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
                          .origin = begin,
                          .device = static_cast<int>(&counted_in - parts_),
                          .is_reusable = true};
-  ask_for_huge_pages(begin, begin + size);
+  ask_for_huge_pages(begin, begin + size, few_writes_);
   last_allocation_ = ++changes_;
   if (counted) counted_in.used += size;
   if (is_of_host(kind)) ++of_host_;

@@ -56,6 +56,8 @@ public:
 
   // `device`: whose memory it is; pinned and managed memory belongs to no device, but counts as used there.
   void* allocate(std::uint64_t size, MemoryKind kind, std::string label, int device = 0);
+  // Of large arrays from now on, as where only a few blocks of a grid run.
+  void expect_few_writes(bool few) { few_writes_ = few; }
   // Memory for a managed variable: like other variables, but it belongs to no device.
   void* allocate_shared_variable(std::uint64_t size, std::string label);
   // The device that the address belongs to; no_device for all other memory.
@@ -125,6 +127,7 @@ private:
   std::uint64_t base_ = 0, reserved_ = 0, capacity_ = 0, part_bytes_ = 0, freed_count_ = 0, quarantined_ = 0;
   int devices_ = 1;
   Part parts_[most_devices + 1];
+  std::atomic<bool> few_writes_{false};
   bool is_guarded_ = false;
   std::atomic<std::uint64_t> of_host_ = 0;
   std::atomic<std::uint64_t> last_allocation_ = 0; // changes() after it

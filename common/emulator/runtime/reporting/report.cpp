@@ -158,6 +158,7 @@ int warpfold_emulator_option(const char* name, const char* value) {
   }
   if (!name || !value || !set_option(runtime.options, name, value)) return -1;
   guard_device_memory(runtime.memory, runtime.options.guard_device_memory);
+  runtime.memory.expect_few_writes(runtime.options.ends_only);
   return 0;
 }
 
