@@ -123,7 +123,7 @@ class Lost(unittest.TestCase):
                 self.assertReason(
                     self.lose(rung),
                     "rank 1 did not call ncclReduce|no end after .*the host function does not return",  # whichever limit is first
-                    rf"rank 1 has not finished its run, and is at \S*{re.escape(line_of(rung))}",
+                    rf"rank 1.* is at \S*{re.escape(line_of(rung))}",
                 )
 
     def test_a_host_function_that_does_not_return_on_rank_0(self):

@@ -367,7 +367,7 @@ private:
     const double divisor = factor * factor * double(columns_), whole = std::round(divisor);
     const double mean = expected_.sum / double(columns_);
     const bool is_one = rung_.row_function == RowFunction::rms_norm && type_ == Type::float32 &&
-                        mean > 1e3 * rms_norm_epsilon && whole >= 1 &&
+                        mean > 1e3 * rms_norm_epsilon && whole >= 1 && whole <= double(columns_) &&
                         std::abs(divisor - whole) < far_from_chance;
     return is_one ? std::optional(whole) : std::nullopt;
   }
