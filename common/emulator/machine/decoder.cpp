@@ -204,7 +204,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
         instruction.name().starts_with("bar.warp.sync") && ptx::is_in_loop(blocks_, block_of_[index]);
     facts.of_library = instruction.of_library, facts.orders = instruction.orders;
     facts.synchronising = synchronising_[index];
-    facts.is_printed = !printed_.empty() && printed_[index];
+    facts.is_printed = printed_[index];
     code_.prints |= facts.is_printed;
     code_.polls |= facts.synchronising.polls;
     if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {

@@ -39,18 +39,18 @@ bool use(const Instruction& instruction, std::vector<bool>& only_printed) {
 
 std::vector<bool> printed_loads(const Module& module, const Function& function) {
   const auto is_printf = [&](const Instruction& each) { return prints(module, each); };
-  if (std::ranges::none_of(function.body, is_printf)) return {};
+  std::vector<bool> found(function.body.size());
+  if (std::ranges::none_of(function.body, is_printf)) return found;
   std::vector<bool> only_printed(function.registers.size(), true);
   for (const std::uint32_t index : function.result_registers) only_printed[index] = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (const Instruction& instruction : function.body) changed |= use(instruction, only_printed);
   }
-  std::vector<bool> found;
-  for (const Instruction& instruction : function.body) {
-    bool is_printed = instruction.opcode == "ld";
-    each_destination(instruction, [&](std::uint32_t index) { is_printed &= only_printed[index]; });
-    found.push_back(is_printed);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    bool is_printed = function.body[i].opcode == "ld";
+    each_destination(function.body[i], [&](std::uint32_t index) { is_printed &= only_printed[index]; });
+    found[i] = is_printed;
   }
   return found;
 }

@@ -8,7 +8,7 @@
 namespace warpfold::ptx {
 
 // By instruction of the body: whether it loads values that go nowhere but into a printf's arguments, which
-// lie in local memory. Empty if the function has no printf.
+// lie in local memory.
 std::vector<bool> printed_loads(const Module& module, const Function& function);
 
 } // namespace warpfold::ptx

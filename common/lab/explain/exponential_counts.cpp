@@ -86,10 +86,11 @@ private:
     }
     return operand;
   }
-  bool is_exponential(NodeId id) const {
+  bool is_operation(NodeId id, std::string_view name) const {
     return !ValueGraph::is_bare(id) && graph_.node(id).kind == Node::Kind::computed &&
-           graph_.operation_of(graph_.node(id)).starts_with("ex2.");
+           graph_.operation_of(graph_.node(id)).starts_with(name);
   }
+  bool is_exponential(NodeId id) const { return is_operation(id, "ex2."); }
 
   // False where a value came about in another way than by adding up exponentials, scaled by exponentials.
   bool count_from(NodeId sum) {
@@ -153,10 +154,6 @@ private:
     if (!is_operation(argument.node, "sub.")) return Difference{number(argument.bits, "f32"), 0};
     const auto operands = graph_.operands_of(graph_.node(argument.node));
     return Difference{number(operands[0].bits, "f32"), number(operands[1].bits, "f32")};
-  }
-  bool is_operation(NodeId id, std::string_view name) const {
-    return !ValueGraph::is_bare(id) && graph_.node(id).kind == Node::Kind::computed &&
-           graph_.operation_of(graph_.node(id)).starts_with(name);
   }
 
   // A value as a sum of exp(x - less) over some elements x.
@@ -254,9 +251,8 @@ private:
   std::string who(NodeId id) const {
     const ValueGraph::Where& at = graph_.node(id).where;
     const ValueGraph::Place& place = graph_.places[at.place];
-    const bool of_helper = is_exponential(id) && place.call_line != 0; // exponential()
-    return fmt::format("In line {}, {}", of_helper ? place.call_line : place.line,
-                       thread_in_words(graph_, at, false));
+    const std::string call = place.call_line ? fmt::format(" (called in line {})", place.call_line) : "";
+    return fmt::format("In line {}{}, {}", place.line, call, thread_in_words(graph_, at, false));
   }
 
   // In a sentence, if the result is made by the exponential of another number than its element less the

@@ -41,7 +41,7 @@ Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence&
   const Case& given = failure.given;
   Diagnosis facts = facts_of_row(rung, failure, input);
   const auto wrong = first_wrong_result(rung, failure, input);
-  if (!wrong || facts.kind == "unwritten-results" || !can_be_followed(*failure.variant, given)) return facts;
+  if (!wrong || facts.kind == unwritten_results || !can_be_followed(*failure.variant, given)) return facts;
   const Outcome outcome = run_followed(*failure.variant, given, input);
   device_lost = outcome.device_lost;
   if (outcome.followed.graph.empty()) return facts;

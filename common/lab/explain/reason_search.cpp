@@ -111,7 +111,7 @@ private:
     if (rung_.row_function == RowFunction::none) return;
     for (const Failure& failure : rows) {
       Diagnosis facts = facts_of_row(rung_, failure, input_of(rung_, failure));
-      if (facts.kind == "unwritten-results") return progress_.explain(failure.check, std::move(facts));
+      if (facts.kind == unwritten_results) return progress_.explain(failure.check, std::move(facts));
     }
   }
 

@@ -68,12 +68,14 @@ private:
   bool is_near(double a, double b) const { return std::abs(a - b) <= near() * std::abs(b); }
   std::string the_row() const { return given_.rows == 1 ? "the row" : fmt::format("row {}", row_); }
 
+  static bool is_masked(double x) { return x == -std::numeric_limits<double>::infinity(); }
+
   Diagnosis unwritten() const {
     const auto is_left = [this](double result) { return result == poison_; };
     const auto first = std::ranges::find_if(got_, is_left);
     if (first == got_.end()) return {};
     const auto count = std::ranges::count_if(got_, is_left);
-    return {"unwritten-results",
+    return {std::string(unwritten_results),
             fmt::format("{} of {}'s {} results {} not been written, the first in column {}.", count,
                         the_row(), columns_, count == 1 ? "has" : "have", first - got_.begin()),
             true};
@@ -93,8 +95,7 @@ private:
                           "it: with what does the sum begin?",
                           column, the_row()),
               true};
-    const bool has_masked = std::ranges::any_of(
-        elements_, [](double x) { return x == -std::numeric_limits<double>::infinity(); });
+    const bool has_masked = std::ranges::any_of(elements_, is_masked);
     if (has_masked)
       return {
           "masked-not-a-number",
@@ -128,8 +129,7 @@ private:
   }
 
   Diagnosis missing_not_a_number() const {
-    const bool all_masked = std::ranges::all_of(
-        elements_, [](double x) { return x == -std::numeric_limits<double>::infinity(); });
+    const bool all_masked = std::ranges::all_of(elements_, is_masked);
     for (std::size_t column = 0; column < columns_; ++column)
       if (std::isnan(expected_.values[column]) && !std::isnan(got_[column]))
         return {"lost-not-a-number",

@@ -5,8 +5,11 @@
 #include "judge/check.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace lab {
+
+constexpr std::string_view unwritten_results = "unwritten-results"; // a kind
 
 // The kind is empty if the numbers show nothing but that they are wrong.
 Diagnosis facts_of_row(const Rung& rung, const Failure& failure, const Sequence& input);

@@ -2,6 +2,7 @@
 
 #include "explain/causes.hpp"
 #include "explain/diagnosis.hpp"
+#include "explain/row_facts.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ Result verdict_on(std::string rung, Findings findings) {
     // A hazard explains the number, and any resemblance to a known mistake is chance; that a result was never
     // written is none.
     Diagnosis beside = diagnosis_beside(findings.checks, *failed);
-    if (findings.hazards.empty() || beside.kind == "unwritten-results") result.diagnosis = std::move(beside);
+    if (findings.hazards.empty() || beside.kind == unwritten_results) result.diagnosis = std::move(beside);
     result.reason = fmt::format("{}: {}", failed->name, failed->message);
   } else if (const Hazard* fatal = first_fatal(findings.hazards)) {
     result.state = State::wrong;

@@ -26,7 +26,7 @@ std::string printed(std::string_view body, bool prints = true) {
   const auto found = warpfold::ptx::printed_loads(module, function);
   std::string told;
   for (std::size_t i = 0; i < function.body.size(); ++i)
-    if (function.body[i].opcode == "ld") told += !found.empty() && found[i] ? "yes " : "no ";
+    if (function.body[i].opcode == "ld") told += found[i] ? "yes " : "no ";
   return told;
 }
 
