@@ -63,6 +63,7 @@ struct Fault {
     trap,
     assertion,
     barrier,
+    unpaired_arrival, // at the barrier of a cluster
     no_mbarrier,   // it is not initialised
     more_arrivals, // than an mbarrier waits for
     phase,         // an mbarrier waits for arrivals that do not come

@@ -24,6 +24,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
     return {HazardKind::misaligned, HazardCause::bulk_units};
   case Kind::barrier:
     return {HazardKind::barrier, HazardCause::barrier_never_complete};
+  case Kind::unpaired_arrival:
+    return {HazardKind::barrier, HazardCause::unpaired_arrival};
   case Kind::no_mbarrier:
     return {HazardKind::barrier, HazardCause::mbarrier_not_initialised};
   case Kind::more_arrivals:

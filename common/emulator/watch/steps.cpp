@@ -43,11 +43,13 @@ bool are_in_one_step(const machine::Code& code, const machine::Operation& load,
     const machine::SourceLine one = code.line_of(load), other = code.line_of(code.operations[index]);
     return one.line == other.line && one.file == other.file;
   };
-  if (!is_same_line(store.index)) return false;
+  if (!is_same_line(store.index) || store.index < load.index) return false;
   if (leads_to(code, store, load, [&](std::uint32_t i) { return is_barrier(code, i, of_warp); }))
     return false;
   return leads_to(code, load, store, [&](std::uint32_t i) {
-    return is_barrier(code, i, of_warp) || (code.facts[i].work == machine::Work::store && is_same_line(i));
+    const bool goes_round = i <= load.index;
+    return goes_round || is_barrier(code, i, of_warp) ||
+           (code.facts[i].work == machine::Work::store && is_same_line(i));
   });
 }
 

@@ -10,10 +10,11 @@ bool names(const Hazard& hazard, const std::string& file, int line) {
                        (hazard.other_line == line && hazard.other_file == file));
 }
 
+// What shares the barrier's line alone comes after it: PTX gives instructions of no line the one before.
 bool lies_between(const Hazard& barrier, const Hazard& race) {
+  const auto [first, last] = std::minmax(race.line, race.other_line);
   return race.file == barrier.file && race.other_file == barrier.file && race.other_line != 0 &&
-         std::min(race.line, race.other_line) <= barrier.line &&
-         barrier.line <= std::max(race.line, race.other_line);
+         barrier.line <= last && (first < barrier.line || first == last);
 }
 
 // A race and its reverse, such as a read before the write of the next run: the first one says it.

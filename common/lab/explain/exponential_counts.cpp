@@ -18,6 +18,7 @@ using NodeId = ElementCounts::NodeId;
 using Node = ValueGraph::Node;
 
 constexpr double near_enough = 1e-4; // of sums in float
+constexpr int most_steps = 6;        // from a result to what it was made of
 
 class ExponentialCounts {
 public:
@@ -250,17 +251,26 @@ private:
   }
   std::string who(NodeId id) const {
     const ValueGraph::Where& at = graph_.node(id).where;
-    const ValueGraph::Place& place = graph_.places[at.place];
-    const std::string call = place.call_line ? fmt::format(" (called in line {})", place.call_line) : "";
-    return fmt::format("In line {}{}, {}", place.line, call, thread_in_words(graph_, at, false));
+    return capital(line_in_words(graph_, at) + thread_in_words(graph_, at, false));
+  }
+
+  // How many exponentials a product has as factors; a quotient, above the line.
+  int exponential_factors(NodeId product, int steps = most_steps) const {
+    if (is_exponential(product)) return 1;
+    const bool divides = is_operation(product, "div.");
+    if (steps == 0 || (!divides && !is_operation(product, "mul."))) return 0;
+    int found = 0;
+    for (const ValueGraph::Operand& operand : graph_.operands_of(graph_.node(product)).first(divides ? 1 : 2))
+      found += exponential_factors(origin(operand).node, steps - 1);
+    return found;
   }
 
   // In a sentence, if the result is made by the exponential of another number than its element less the
-  // maximum.
+  // maximum. With several factors, each may be of another number.
   std::string other_exponent() const {
     const auto exponential =
         nearest(graph_.roots.at(result_), [this](NodeId id) { return is_exponential(id); });
-    if (!exponential) return "";
+    if (!exponential || exponential_factors(graph_.roots.at(result_)) > 1) return "";
     const double element = elements_[result_ - first_], wanted = element - largest_;
     const double argument =
         number(graph_.operands_of(graph_.node(*exponential))[0].bits, "f32") / std::numbers::log2e;
@@ -283,7 +293,6 @@ private:
   // The first such node that the value is made of, in the fewest steps.
   template <class Is>
   std::optional<NodeId> nearest(NodeId value, Is is_wanted) const {
-    constexpr int most_steps = 6;
     std::vector<NodeId> level{value};
     for (int step = 0; step < most_steps && !level.empty(); ++step) {
       std::vector<NodeId> next;

@@ -175,14 +175,7 @@ private:
     }
     const double mean = expected_.sum / static_cast<double>(columns_);
     const double used = (mean + rms_norm_epsilon) / (*same * *same) - rms_norm_epsilon;
-    if (is_near(*same, 1))
-      return {
-          "nearly-right",
-          fmt::format("Every result of {} is within a thousandth of what it should be. What is that small "
-                      "in the formula is epsilon: is it added to the mean of the squares, before the root "
-                      "is taken?",
-                      the_row()),
-          true};
+    if (is_near(*same, 1)) return nearly_right(mean);
     const std::string fact =
         fmt::format("Every result of {} is {:.6g} times what it should be", the_row(), *same);
     if (std::abs(used) < near() * rms_norm_epsilon && mean > rms_norm_epsilon)
@@ -198,6 +191,35 @@ private:
             fmt::format("{}, as if the mean of the squares were {:.6g} and not {:.6g}{}.", fact, used, mean,
                         mean_in_words(used, mean)),
             true};
+  }
+
+  Diagnosis nearly_right(double mean) const {
+    std::size_t worst = 0;
+    for (std::size_t column = 0; column < columns_; ++column)
+      if (distance_from_one(column) > distance_from_one(worst)) worst = column;
+    const double most_of_epsilon = 2 * rms_norm_epsilon / std::min(mean, std::sqrt(mean));
+    const char* within = type_ == Type::bfloat16 ? "hundredth" : "thousandth";
+    std::string fact = fmt::format("Every result of {} is within a {} of what it should be", the_row(), within);
+    if (distance_from_one(worst) < most_of_epsilon)
+      return {"nearly-right",
+              fact + ". What is that small in the formula is epsilon: is it added to the mean of the squares, "
+                     "before the root is taken?",
+              true};
+    if (type_ == Type::bfloat16) return {"nearly-right", fact + ".", true};
+    const double factor = got_[worst] / expected_.values[worst];
+    fact += fmt::format("; that in column {} is {:.6g} times that", worst, factor);
+    const double used = (mean + rms_norm_epsilon) / (factor * factor) - rms_norm_epsilon;
+    const double divisor = std::round(expected_.sum / used);
+    if (divisor != double(columns_))
+      fact += fmt::format(", as if the sum of the squares were divided by about {:.0f}, in place of {}",
+                          divisor, columns_);
+    return {"nearly-right", fact + ".", true};
+  }
+
+  // Of the result's factor.
+  double distance_from_one(std::size_t column) const {
+    const double expected = expected_.values[column];
+    return std::abs(expected) < 1e-30 ? 0 : std::abs(got_[column] / expected - 1);
   }
 
   // Whether so much per column is that whole number, as far as results in float tell, of sums of this size.

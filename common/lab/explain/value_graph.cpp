@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <charconv>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -47,12 +48,25 @@ void check_all(const ValueGraph& graph) {
 
 } // namespace
 
+std::string line_in_words(const ValueGraph& graph, const ValueGraph::Where& at) {
+  const ValueGraph::Place& place = graph.places[at.place];
+  if (place.line == 0) return "";
+  const std::string call = place.call_line ? fmt::format(" (called in line {})", place.call_line) : "";
+  return fmt::format("in line {}{}, ", place.line, call);
+}
+
 std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices) {
   if (!graph.library_call(at).empty()) return graph.library_call(at);
   const ValueGraph::Launch& launch = graph.launches[at.launch];
   std::string text = fmt::format("thread {}", at.thread);
   if (launch.blocks > 1) text += fmt::format(" of block {}", at.block);
   if (several_devices) text += fmt::format(" on device {}", launch.device);
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && !text.starts_with("nccl"))
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text;
 }
 

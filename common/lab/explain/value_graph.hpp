@@ -71,8 +71,14 @@ struct ValueGraph {
   const std::string& library_call(const Where& at) const { return places[at.place].call; }
 };
 
+// "in line 35 (called in line 170), ", or nothing if no line is known.
+std::string line_in_words(const ValueGraph& graph, const ValueGraph::Where& at);
+
 // "thread 3 of block 1 on device 0": with what there is more than one of. Or a library's call.
 std::string thread_in_words(const ValueGraph& graph, const ValueGraph::Where& at, bool several_devices);
+
+// The beginning of a sentence; a library's name stays as it is.
+std::string capital(std::string text);
 
 // Of PTX, such as "add.f32" and "cvt.rzi.s32.f32": the type of the operands, and that of the result.
 std::string_view operand_type(std::string_view operation);

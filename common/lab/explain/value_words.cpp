@@ -88,8 +88,7 @@ std::string ValueWords::operation_named(const ValueGraph::Node& node) const {
 }
 
 std::string ValueWords::who(const Where& at) const {
-  const unsigned line = graph_.line(at);
-  return line == 0 ? thread(at) : fmt::format("in line {}, {}", line, thread(at));
+  return line_in_words(graph_, at) + thread(at);
 }
 
 } // namespace lab

@@ -21,13 +21,6 @@ using NodeKind = ValueGraph::Node::Kind;
 using NodeId = ElementCounts::NodeId;
 using Where = ValueGraph::Where;
 
-// A library's name stays as it is.
-std::string capital(std::string text) {
-  if (!text.empty() && !text.starts_with("nccl"))
-    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
-}
-
 // One that follows others.
 template <class... Values>
 std::string sentence(fmt::format_string<Values...> form, Values&&... values) {

@@ -56,9 +56,11 @@ void add_cases_of_row_function(std::vector<Case>& cases, const Rung& rung, unsig
   constexpr std::size_t more_than_a_block_keeps = 33'795; // and few enough to follow their values
   if (rung.wide_columns > more_than_a_block_keeps) add(Kind::scores, 1, more_than_a_block_keeps);
   constexpr std::size_t most_that_a_cluster_keeps = 1 << 19;
-  if (rung.wide_columns > most_that_a_cluster_keeps) add(Kind::scores, 1, most_that_a_cluster_keeps);
   add(Kind::scores, 1, rung.wide_columns);
-  add(Kind::scores, rung.wide_columns > long_enough ? 1 : 2, rung.wide_columns - 5);
+  if (rung.wide_columns <= most_that_a_cluster_keeps)
+    return add(Kind::scores, rung.wide_columns > long_enough ? 1 : 2, rung.wide_columns - 5);
+  add(Kind::scores, 1, most_that_a_cluster_keeps);
+  add(Kind::scores, 1, most_that_a_cluster_keeps + 1); // the last part of a row is the shortest
 }
 
 // Whether the minimum or maximum of magnitudes differs from that of the values.

@@ -183,8 +183,8 @@ Technique check_technique(const Rung& rung, const Options& options) {
   const Variant& variant = rung.variants[0];
   const unsigned usual = block_for(rung, options);
   std::vector<Shape> shapes = counted_shapes(variant, options.seed);
-  if (rung.further_count)
-    shapes.push_back({static_cast<std::size_t>(rung.further_count(rung.size(0, usual))), rung.further_rows});
+  for (const auto& [elements, rows] : rung.further_counts)
+    shapes.push_back({static_cast<std::size_t>(elements(rung.size(0, usual))), rows});
   const std::size_t usual_shapes = shapes.size();
   if (rung.small_device_n && on_emulator()) shapes.push_back({rung.small_device_n, 0});
   for (const Shape& shape : shapes) {

@@ -4,6 +4,7 @@ namespace lab::promises {
 namespace {
 
 constexpr std::size_t widest_kept = 32 * 1024; // elements in the registers of a block
+constexpr std::size_t widest_of_cluster = 16 * widest_kept;
 
 double columns(const Size& s) {
   return s.rows ? double(s.n) / double(s.rows) : 0;
@@ -13,11 +14,18 @@ double depth_of_row(const Size& s) {
   return columns(s) / s.block + 1 + 10;
 }
 
-template <int times>
+// How often a row is read; the longest ones, which no cluster keeps, may take more walks.
+template <int times, int times_of_longest = times>
+double walks(const Size& s) {
+  return columns(s) > widest_of_cluster ? times_of_longest : times;
+}
+template <int times, int times_of_longest = times>
 Promise reads_each_element() {
   return equal(
-      Counter::elements_read, [](const Size& s) { return double(times) * double(s.n); },
-      times == 1 ? "each element must be read once: it stays in a register until it is used again"
+      Counter::elements_read, [](const Size& s) { return walks<times, times_of_longest>(s) * double(s.n); },
+      times != times_of_longest
+          ? "each element of a row that a block or a cluster keeps must be read once, and of a longer row twice"
+      : times == 1 ? "each element must be read once: it stays in a register until it is used again"
       : times == 2
           ? "each element must be read twice: once for the maximum and the sum together, once for its weight"
           : "each element must be read three times: for the maximum, for the sum and for its weight");
@@ -32,10 +40,11 @@ Promise one_block_per_row() {
       Counter::blocks, [](const Size& s) { return double(s.rows); }, "one block per row");
 }
 // Those of all walks; the rows that are counted begin with a sector.
-template <int times>
+template <int times, int times_of_longest = times>
 Promise walks_side_by_side() {
   return equal(
-      Counter::global_load_sectors, [](const Size& s) { return double(times) * double(s.n) / 8; },
+      Counter::global_load_sectors,
+      [](const Size& s) { return walks<times, times_of_longest>(s) * double(s.n) / 8; },
       "the lanes of a warp must read neighbouring elements, eight of which fill a sector");
 }
 // row.store() writes four elements of float at a time. The bound is half of what one by one takes, and two
@@ -47,10 +56,11 @@ Promise stores_vectors() {
       "single elements");
 }
 // So do its loads.
-template <int times>
+template <int times, int times_of_longest = times>
 Promise loads_vectors() {
   return at_most(
-      Counter::global_load_requests, [](const Size& s) { return times * (double(s.n) / 64 + 2 * s.blocks); },
+      Counter::global_load_requests,
+      [](const Size& s) { return walks<times, times_of_longest>(s) * (double(s.n) / 64 + 2 * s.blocks); },
       "load() of a row reads 16 bytes per thread at a time, which takes a quarter of the requests of single "
       "elements");
 }
@@ -135,8 +145,8 @@ std::vector<Rung> softmax() {
       Rung("cluster")
           .needs(90)
           .computes(RowFunction::softmax)
-          .up_to_columns(16 * widest_kept)
-          .tried_with_columns(16 * widest_kept)
+          .up_to_columns(widest_of_cluster)
+          .tried_with_columns(widest_of_cluster)
           .depth(depth_of_row)
           .promise(in_clusters())
           .promise(stores_vectors())
@@ -220,16 +230,17 @@ std::vector<Rung> softmax() {
           .computes(RowFunction::rms_norm)
           .tried_with_columns(std::size_t{1} << 20)
           .also_counted_with([](const Size&) { return 80.0 * 1024; }, 2) // too long for one block
+          .also_counted_with([](const Size&) { return widest_of_cluster + 8.0; }, 1)
           .depth(depth_of_row)
-          .promise(reads_each_element<1>())
+          .promise(reads_each_element<1, 2>())
           .promise(stores_vectors())
-          .promise(loads_vectors<1>())
+          .promise(loads_vectors<1, 2>())
           .promise(equal(
               Counter::blocks,
               [](const Size& s) { return columns(s) <= widest_kept ? double(s.rows) : s.blocks; },
               "one block per row that it can keep"))
           .promise(writes_each_element_once())
-          .promise(walks_side_by_side<1>())};
+          .promise(walks_side_by_side<1, 2>())};
 }
 
 } // namespace lab::promises

@@ -169,9 +169,9 @@ public:
   Rung& tried_on_small_device(std::size_t n, const char* what) {
     return small_device_n = n, on_small_device = what, *this;
   }
-  // Its promises are held with so many elements, too, where a bound is reached exactly.
+  // Its promises are held with so many elements, too, where a bound is reached exactly. No rows: no matrix.
   Rung& also_counted_with(Formula elements, std::size_t of_rows = 0) {
-    return further_count = elements, further_rows = of_rows, *this;
+    return further_counts.emplace_back(elements, of_rows), *this;
   }
   // Promises hold only on devices of at least this compute capability (80 for 8.0).
   Rung& promises_from(int compute_capability) { return promise_capability = compute_capability, *this; }
@@ -209,8 +209,7 @@ public:
   unsigned min_block = 32, max_block = 1024;
   Formula error_depth = nullptr;    // null: n - 1
   Formula most_read_back = nullptr; // null: nothing
-  Formula further_count = nullptr;
-  std::size_t further_rows = 0; // 0: no matrix
+  std::vector<std::pair<Formula, std::size_t>> further_counts; // elements and rows
   Promise promises[max_promises];
   int promise_count = 0;
   bool deterministic = false, any_block = false, stalling = false, cancelling = false, is_kahan = false,

@@ -44,8 +44,8 @@ class ClusterMistakes(mistakes.Mistakes):
         self.assertRegex(hazard["message"], r"block \(3, 0, 0\), rank 3:\n.*waits at the cluster's barrier\): warp 0 lanes 0-31")
 
     def test_halves_of_the_barrier_that_do_not_alternate(self):
-        self.check_error("arrives_twice", "barrier", "arrives at the cluster's barrier again", "cudaErrorLaunchTimeout")
-        self.check_error("never_arrives", "barrier", "without having arrived", "cudaErrorLaunchTimeout")
+        self.check_error("arrives_twice", "barrier", "arrives at the cluster's barrier again", "cudaErrorLaunchFailure")
+        self.check_error("never_arrives", "barrier", "without having arrived", "cudaErrorLaunchFailure")
 
     def test_a_block_that_keeps_its_cluster_waiting(self):
         hazard = self.check_error(

@@ -73,7 +73,12 @@ TEST(RowFacts, OfAnRmsNorm) {
   EXPECT_EQ(divided_by([](std::size_t) { return 0.5; }),
             "Every result of the row is 4 times what it should be, as if the mean of the squares were "
             "0.24999 and not 4: that is 1 / 4, as where the root is multiplied by.");
-  EXPECT_EQ(divided_by([](std::size_t) { return 2 + 1e-4; }),
+  EXPECT_EQ(divided_by([](std::size_t i) { return i == 9 ? 1.999 : 1.9999; }),
+            "Every result of the row is within a thousandth of what it should be; that in column 9 is 1.0005 "
+            "times that.");
+  EXPECT_EQ(said_of(
+                Elements(200, 0.3), [](std::size_t, double) { return 0.3 / (0.3 + epsilon); },
+                RowFunction::rms_norm),
             "Every result of the row is within a thousandth of what it should be. What is that small in the "
             "formula is epsilon: is it added to the mean of the squares, before the root is taken?");
   EXPECT_TRUE(divided_by([](std::size_t i) { return i / 8 % 2 == 0 ? 1.0 : 2.0; })

@@ -132,7 +132,7 @@ const Operation* sync_warp(Warp& warp, const Operation* op) {
 const Operation* arrive_in_cluster(Warp& warp, const Operation* op) {
   Watcher* watcher = warp.worker->grid.watcher;
   if (const u32 twice = warp.mask & (warp.cluster_arrived | warp.cluster_released))
-    stop(warp, op, Fault::Kind::barrier,
+    stop(warp, op, Fault::Kind::unpaired_arrival,
          "arrives at the cluster's barrier again, without having waited for it since its last arrival",
          twice);
   if (watcher && op->e && warp.mask != warp.alive && !warp.kept_apart)
@@ -148,8 +148,8 @@ const Operation* wait_in_cluster(Warp& warp, const Operation* op) {
       watcher && op->e && warp.mask != warp.alive && !warp.kept_apart)
     watcher->notice(warp, *op, Notice::divergent_barrier, warp.alive & ~warp.mask, nullptr);
   if (const u32 never = warp.mask & ~(warp.cluster_arrived | warp.cluster_released))
-    stop(warp, op, Fault::Kind::barrier, "waits for the cluster's barrier without having arrived at it",
-         never);
+    stop(warp, op, Fault::Kind::unpaired_arrival,
+         "waits for the cluster's barrier without having arrived at it", never);
   if (warp.mask & warp.cluster_arrived) {
     warp.save(op, DivergentPath::State::at_cluster);
     return warp.next_path();

@@ -139,6 +139,7 @@ cudaError_t error_of(machine::Fault::Kind kind) {
   case Kind::out_of_memory:
     return cudaErrorMemoryAllocation;
   case Kind::trap:
+  case Kind::unpaired_arrival:
   case Kind::no_mbarrier:
   case Kind::more_arrivals:
   case Kind::warp_mask:
