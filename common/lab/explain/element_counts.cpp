@@ -112,8 +112,10 @@ std::optional<std::size_t> ElementCounts::element_of(const Node& node) const {
   return std::nullopt;
 }
 
-bool ElementCounts::is_in_results(std::uint64_t address) const {
-  return address - outcome_.followed.results < given_.rows * size_of(input_.type);
+std::optional<std::size_t> ElementCounts::result_at(std::uint64_t address) const {
+  const std::uint64_t result = (address - outcome_.followed.results) / size_of(input_.type);
+  if (address < outcome_.followed.results || result >= graph_.roots.size()) return std::nullopt;
+  return result;
 }
 
 // The value that the bits have in this node: the elements' type, where it is as wide.
@@ -255,7 +257,7 @@ bool ElementCounts::makes_result() const {
   const double got = outcome_.results[row_];
   if (std::ranges::any_of(terms_, [&](const Term& term) {
         return !ValueGraph::is_bare(term.node) && graph_.node(term.node).kind == Node::Kind::loaded &&
-               !is_in_results(graph_.node(term.node).address);
+               !result_at(graph_.node(term.node).address);
       }))
     return false;
   if (is_selection()) {

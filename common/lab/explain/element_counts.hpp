@@ -55,7 +55,7 @@ public:
 
   // Of minima and maxima, and bitwise and: an element that takes part twice makes no difference.
   bool is_selection() const { return input_.op != Operator::add && input_.op != Operator::product; }
-  bool is_in_results(std::uint64_t address) const;
+  std::optional<std::size_t> result_at(std::uint64_t address) const;
   // Whether the operation combines what it takes as the operator does, or only passes it on.
   bool is_step_of_operator(NodeId id) const { return !factors(id).empty(); }
   double value_of(NodeId id) const { return value_in(graph_.node(id), bits_[id]); }

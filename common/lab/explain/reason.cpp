@@ -47,6 +47,8 @@ Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence&
   if (outcome.followed.graph.empty()) return facts;
   const ValueGraph graph = value_graph_from(outcome.followed.graph);
   if (!graph.complete || graph.roots.size() != given.n) return facts;
+  if (const std::string read = unwritten_result_read(graph, outcome, given, input, *wrong); !read.empty())
+    return {"old-result", read.substr(1), true};
   if (!std::isfinite(failure.results[*wrong]))
     facts.text += first_not_finite(graph, outcome, given, input, *wrong);
   if (std::isnan(failure.results[*wrong])) return facts;

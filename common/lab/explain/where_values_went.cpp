@@ -53,6 +53,7 @@ public:
   Diagnosis diagnosis();
   std::string first_not_finite() const;
   std::string unreached() const;
+  std::string unwritten_result_read() const;
   Diagnosis of_lost_bits() const;
 
 private:
@@ -607,7 +608,7 @@ Diagnosis Explanation::of_the_host() {
 // What the check put there before the launch.
 bool Explanation::is_old_result(NodeId root) const {
   return !ValueGraph::is_bare(root) && graph_.node(root).kind == NodeKind::loaded &&
-         counts_.is_in_results(graph_.node(root).address);
+         counts_.result_at(graph_.node(root).address);
 }
 
 std::string Explanation::untouched() const {
@@ -690,6 +691,19 @@ std::string Explanation::first_not_finite() const {
       return operand.node == of_constants && std::isnan(number(operand.bits, of));
     });
     if (is_given) return sentence("{} uses a NaN that was made of no element.", words_.who(node.where));
+  }
+  return "";
+}
+
+// On the way to the result, by a kernel that takes the results for its input.
+std::string Explanation::unwritten_result_read() const {
+  const std::vector<bool> counts = on_the_way();
+  for (NodeId id = first_node; id < graph_.end(); ++id) {
+    const ValueGraph::Node& node = graph_.node(id);
+    if (!counts[id] || node.kind != NodeKind::loaded || id == graph_.roots[row_]) continue;
+    if (const auto result = counts_.result_at(node.address))
+      return sentence("{} reads the result in column {}, in which nothing has been stored yet.",
+                      words_.who(node.where), *result % columns_);
   }
   return "";
 }
@@ -837,6 +851,11 @@ Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence&
 std::string unreached_elements(const ValueGraph& graph, const Outcome& outcome, const Case& given,
                                const Sequence& input, std::size_t result) {
   return Explanation(graph, outcome, given, input, result).unreached();
+}
+
+std::string unwritten_result_read(const ValueGraph& graph, const Outcome& outcome, const Case& given,
+                                  const Sequence& input, std::size_t result) {
+  return Explanation(graph, outcome, given, input, result).unwritten_result_read();
 }
 
 std::string cut_off_on_the_way(const ValueGraph& graph, const Outcome& outcome, const Case& given,
