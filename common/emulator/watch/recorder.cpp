@@ -109,13 +109,16 @@ Recorder::~Recorder() = default;
 
 void Recorder::add(const machine::LaunchRecord& record) {
   const LaunchCounters counted = count(record);
-  Json json = to_json(record, counted);
   state_->launch_count.fetch_add(1, std::memory_order_relaxed);
-  std::lock_guard lock(state_->mutex);
-  if (state_->launches.size() < state_->most_launches)
+  std::unique_lock lock(state_->mutex);
+  if (state_->launches.size() < state_->most_launches) {
+    lock.unlock(); // it takes long
+    Json json = to_json(record, counted);
+    lock.lock();
     state_->launches.push_back(std::move(json));
-  else
+  } else {
     ++state_->launches_left_out;
+  }
   state_->total += counted.total;
   state_->totals += totals_of(record);
   for (unsigned owner = 0; owner < machine::most_devices; ++owner) {

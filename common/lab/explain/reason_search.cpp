@@ -39,6 +39,7 @@ public:
         others, [this](const Failure& failure) { return !is_exact_sum(rung_, failure); });
     const bool has_exact_sum = !sums.empty();
     others.erase(sums.begin(), sums.end());
+    if (others.empty()) return;
     sort_by_what_they_show(others);
     if (judge_.has_hazard()) return explain_unwritten(others);
     for (const Failure& failure : others) {

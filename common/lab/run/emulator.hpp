@@ -9,6 +9,8 @@
 namespace lab {
 
 Recorded record(const std::function<void()>& run);
+// With the launches, which the report lists one by one; else it has only their totals.
+Recorded record_launches(const std::function<void()>& run);
 // What it has recorded so far; any thread may ask.
 Recorded recorded_so_far();
 // The same from the emulator's report. Throws nlohmann::json's exceptions if it is none.

@@ -246,7 +246,7 @@ Counted run_counted_on_devices(const Variant& variant, const Case& given, const 
   const Shards here = on.shards();
   on.set_up(variant);
   Counted counted;
-  counted.recorded = record([&] {
+  counted.recorded = record_launches([&] {
     ScratchRun scratch_run;
     launch_and_wait(variant, on.arguments(given), here);
     if (const std::string error = error_of_other_ranks(); !error.empty()) throw DeviceError(error);
@@ -266,7 +266,7 @@ Counted count_here(const Variant& variant, const Case& given, const Sequence& in
   upload(input, data.data());
   fill_poison(variant.result_type, given.kind, results, result.data());
   Counted counted;
-  counted.recorded = record([&] {
+  counted.recorded = record_launches([&] {
     ScratchRun scratch_run;
     launch_and_wait(variant, {data.data(), result.data(), given.n, given.rows, given.block});
   });

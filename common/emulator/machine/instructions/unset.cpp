@@ -38,6 +38,11 @@ enum class Use : std::int64_t {
 const Operation* forget_register(Warp& warp, const Operation* op) {
   constexpr u64 leftovers = 0x7fbadbad7fbadbadull;
   u32* const unset = warp.row<u32>(op->d);
+  if (warp.mask == all_lanes && op->e == sizeof(u32)) { // the usual case
+    std::fill_n(unset, warp_lanes, never_set);
+    std::fill_n(warp.row<u32>(op->a), warp_lanes, static_cast<u32>(leftovers));
+    return op + 1;
+  }
   u8* const bytes = warp.row<u8>(op->a);
   for (unsigned lane = 0; lane < warp_lanes; ++lane) {
     if (warp.mask >> lane & 1) {

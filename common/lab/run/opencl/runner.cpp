@@ -142,7 +142,7 @@ private:
   Counted do_count(const Variant& variant, const Case& given, const Sequence& input) override {
     const Memory memory(*context_, variant, given, input);
     Counted counted;
-    counted.recorded = record([&] {
+    counted.recorded = record_launches([&] {
       const WatchedRun watched;
       start(variant, given, memory);
     });
