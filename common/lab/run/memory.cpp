@@ -42,6 +42,13 @@ std::vector<DeviceBuffer> scratch_buffers;
 std::size_t scratch_used = 0;
 bool scratch_is_zeroed = false;
 
+// On the emulator, fresh memory is 0 but for parts of pages at its two ends.
+void zero_fresh_memory(std::byte* begin, std::size_t bytes) {
+  const std::size_t end = std::min<std::size_t>(bytes, 1 << 16);
+  require(cudaMemset(begin, 0, end), "zeroing memory");
+  require(cudaMemset(begin + bytes - end, 0, end), "zeroing memory");
+}
+
 } // namespace
 
 DeviceBuffer::DeviceBuffer(std::string name, std::size_t bytes, std::size_t offset)
@@ -148,7 +155,7 @@ void* scratch_bytes(std::size_t bytes) {
     return scratch_buffers[turn].data();
   while (scratch_buffers.size() > turn) scratch_buffers.pop_back();
   scratch_buffers.emplace_back(fmt::format("scratch {}", turn + 1), bytes);
-  if (scratch_is_zeroed) require(cudaMemset(scratch_buffers.back().data(), 0, bytes), "zeroing memory");
+  if (scratch_is_zeroed) zero_fresh_memory(static_cast<std::byte*>(scratch_buffers.back().data()), bytes);
   return scratch_buffers.back().data();
 }
 
