@@ -11,6 +11,7 @@
 #include "run/emulator.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <tuple>
@@ -96,7 +97,7 @@ public:
     constexpr std::size_t tries = 4;
     for (std::size_t i = 0; i < std::min(tries, sums_.size()) && !is_over(search); ++i) {
       Found found = look_at(sums_[i], search);
-      if (only_other_blocks) add_what_the_block_says(found.reason);
+      if (only_other_blocks) add_what_the_block_says(found.reason, found.failure.given.block);
       if (!found.reason.kind.empty()) return progress_.decide(found.failure.check, std::move(found.reason));
     }
   }
@@ -197,12 +198,14 @@ private:
   }
 
   // For a rung that is wrong only with numbers of threads other than the usual one.
-  void add_what_the_block_says(Diagnosis& found) const {
+  void add_what_the_block_says(Diagnosis& found, unsigned block) const {
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
-    found.text += fmt::format("{}With {} threads per block it is right: is that number, or another that fits "
-                              "only it, written into the code (hard-coded) in place of {}?",
-                              found.text.empty() ? "" : " ", usual_block,
-                              index_names(rung_.variants[0].in_opencl).block_size);
+    found.text += fmt::format("{}With {} threads per block it is right", found.text.empty() ? "" : " ", usual_block);
+    found.text += std::has_single_bit(block)
+                      ? fmt::format(": is that number, or another that fits only it, written into the code "
+                                    "(hard-coded) in place of {}?",
+                                    index_names(rung_.variants[0].in_opencl).block_size)
+                      : fmt::format("; {} is no power of two.", block);
   }
 
   unsigned

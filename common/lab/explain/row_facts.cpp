@@ -235,6 +235,11 @@ private:
     if (is_near(used * mean, 1))
       return fmt::format(": that is 1 / {:.6g}, as where the root is multiplied by", mean);
     const double sum = std::accumulate(elements_.begin(), elements_.end(), 0.0);
+    const double less = sum / double(columns_) * (sum / double(columns_)); // by which a variance is less
+    constexpr double enough = 1e-4, precise = 1e-5;
+    if (less > enough * mean && std::abs(mean - less - used) < precise * mean)
+      return fmt::format(
+          ": that is less by {:.6g}, the square of the elements' mean, which makes it their variance", less);
     if (is_near(used * double(columns_), sum * sum))
       return fmt::format(": that is the square of the elements' sum, {:.6g}, divided by {}", sum, columns_);
     const double times = std::round(used / mean);

@@ -67,6 +67,13 @@ TEST(RowFacts, OfAnRmsNorm) {
             "Every result of the row is 1.13137 times what it should be, as if the mean of the squares were "
             "3.125 and not 4: that is the sum of the squares divided by 256, in place of the row's 200 "
             "elements.");
+  const Elements slope = row(200);
+  double mean = 0, of_squares = 0;
+  for (const double x : slope) mean += x / 200, of_squares += x * x / 200;
+  const double deviation = std::sqrt(of_squares - mean * mean + epsilon);
+  EXPECT_TRUE(said_of(
+                  slope, [&](std::size_t i, double) { return slope[i] / deviation; }, RowFunction::rms_norm)
+                  .ends_with(", the square of the elements' mean, which makes it their variance."));
   EXPECT_EQ(divided_by([](std::size_t) { return 4.0; }),
             "Every result of the row is 0.500001 times what it should be, as if the mean of the squares were "
             "16 and not 4: that is 4 squared, as where no root is taken.");
