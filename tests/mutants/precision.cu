@@ -244,6 +244,7 @@ __device__ float chain_sum(const float* input, std::size_t n, unsigned chain, un
 
 __global__ void fixed_chains_kernel(const float* input, float* sums, std::size_t n) {
   const unsigned chain = blockIdx.x * blockDim.x + threadIdx.x;
+  if (chain >= chains) return;
   const float sum = chain_sum(input, n, chain, chains);
   if (threadIdx.x % 32 == 0) sums[chain / 32] = sum;
 }
@@ -262,14 +263,16 @@ __global__ void fixed_tree_kernel(const float* sums, float* result) {
 }
 
 __global__ void chains_by_atomics_kernel(const float* input, float* result, std::size_t n) {
-  const float sum = chain_sum(input, n, blockIdx.x * blockDim.x + threadIdx.x, chains);
+  const unsigned chain = blockIdx.x * blockDim.x + threadIdx.x;
+  if (chain >= chains) return;
+  const float sum = chain_sum(input, n, chain, chains);
   // MUTANT chains_by_atomics: state=wrong|off-technique kind=none diagnosis=none
   // The warps' sums are added up in the order in which the blocks come.
   if (threadIdx.x % 32 == 0) atomicAdd(result, sum);
 }
 void chains_by_atomics(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));
-  chains_by_atomics_kernel<<<chains / block, block>>>(input, result, n);
+  chains_by_atomics_kernel<<<lab::ceil_div(chains, block), block>>>(input, result, n);
 }
 
 __global__ void chains_of_the_grid_kernel(const float* input, float* sums, std::size_t n) {
@@ -297,8 +300,9 @@ __global__ void tree_of_the_block_kernel(const float* sums, float* result) {
 }
 void tree_of_the_block(const float* input, float* result, std::size_t n, unsigned block) {
   float* sums = lab::scratch<float>(chain_sums);
-  fixed_chains_kernel<<<chains / block, block>>>(input, sums, n);
-  tree_of_the_block_kernel<<<1, block>>>(sums, result);
+  fixed_chains_kernel<<<lab::ceil_div(chains, block), block>>>(input, sums, n);
+  const bool is_power_of_two = (block & (block - 1)) == 0;
+  tree_of_the_block_kernel<<<1, is_power_of_two ? block : 32>>>(sums, result);
 }
 
 // The depths and promises are lab 07's.

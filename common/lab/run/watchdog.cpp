@@ -272,7 +272,7 @@ WatchedRun::WatchedRun(std::size_t most_launches) {
   state().matters = !state().reasons_end;
   state().run_begin = processor_time();
   state().run_ends = in(state().per_run + after_the_emulators);
-  state().run_ends_at_last = in(most_patience * state().per_run);
+  state().run_ends_at_last = in(most_patience * (state().per_run + after_the_emulators));
   if (state().reasons_end) state().run_ends = std::min(*state().run_ends, *state().reasons_end);
 }
 
