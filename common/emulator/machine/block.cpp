@@ -77,7 +77,7 @@ Block::Block(Worker& owner) : worker(owner) {
   frames.resize(warps.size() * frame.bytes + cache_line);
   std::byte* first_frame =
       frames.data() + (cache_line - reinterpret_cast<std::uintptr_t>(frames.data()) % cache_line);
-  local.resize(warps.size() * warp_lanes * worker.local_stride);
+  if (worker.local_stride) local.emplace(warps.size() * warp_lanes * worker.local_stride);
   for (std::size_t i = 0; i < warps.size(); ++i) {
     Warp& warp = warps[i];
     warp.index = static_cast<std::uint32_t>(i);
@@ -87,7 +87,7 @@ Block::Block(Worker& owner) : worker(owner) {
     warp.watched = grid.watcher != nullptr;
     warp.followed = warp.watched && grid.watcher->follows_values();
     warp.kernel_frame = first_frame + i * frame.bytes;
-    warp.local_memory = local.data() + i * warp_lanes * worker.local_stride;
+    if (local) warp.local_memory = local->data() + i * warp_lanes * worker.local_stride;
     fill_frame(warp, frame, warp.kernel_frame, 0);
   }
 }

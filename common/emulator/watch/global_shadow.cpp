@@ -22,7 +22,7 @@ void GlobalShadow::split_row(std::uint64_t word, const GlobalRecords& records, C
   if (whole < oldest) return;
   const bool read_too = !(whole & wrote) && reader >= oldest;
   row_read_[row] = 0;
-  auto spread = [&](LazyArray<Cell>& cells, Cell from) {
+  auto spread = [&](machine::LazyArray<Cell>& cells, Cell from) {
     unsigned words_a_lane = records[number_of(from)].width / word_bytes;
     for (unsigned i = 0; i < row_words; ++i) cells[first + i] = from + i / words_a_lane;
   };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "access_records.hpp"
-#include "lazy_array.hpp"
 #include "machine/address_space.hpp"
+#include "machine/lazy_array.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -120,11 +120,11 @@ public:
 
 private:
   struct Cells {
-    LazyArray<Cell> last, read, wrote_too;
-    LazyArray<std::uint32_t> more; // the number of the place's list among those of its lock; 0: none
+    machine::LazyArray<Cell> last, read, wrote_too;
+    machine::LazyArray<std::uint32_t> more; // the number of the place's list among those of its lock; 0: none
     explicit Cells(std::size_t count) : last(count), read(count), wrote_too(count), more(count) {}
     void clear() {
-      for (LazyArray<Cell>* cells : {&last, &read, &wrote_too}) cells->clear();
+      for (machine::LazyArray<Cell>* cells : {&last, &read, &wrote_too}) cells->clear();
     }
   };
   std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
@@ -133,7 +133,7 @@ private:
   static constexpr unsigned split_lane = 31; // in a row's or a word's cell: its parts have cells of their own
   static constexpr std::size_t lock_count = 256, most_lists = 1u << 20;
   std::uint64_t base_, bytes_;
-  LazyArray<Cell> row_last_, row_read_;
+  machine::LazyArray<Cell> row_last_, row_read_;
   Cells of_words_;
   std::unique_ptr<Cells> of_bytes_; // null until a word is split
   std::mutex splitting_;

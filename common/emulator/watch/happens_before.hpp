@@ -9,8 +9,9 @@
 #pragma once
 
 #include "access_records.hpp"
-#include "lazy_array.hpp"
 #include "releases.hpp"
+
+#include "machine/lazy_array.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,7 +43,7 @@ public:
   const History& of(std::uint32_t block) const { return histories_[block]; }
 
 private:
-  LazyArray<History> histories_;
+  machine::LazyArray<History> histories_;
 };
 
 // The last fence that a lane executed.

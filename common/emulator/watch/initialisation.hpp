@@ -1,8 +1,8 @@
 // Which bytes of device memory have been written since they were allocated.
 #pragma once
 
-#include "lazy_array.hpp"
 #include "machine/address_space.hpp"
+#include "machine/lazy_array.hpp"
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ public:
   bool operator[](std::uint64_t bit) const { return words_[bit / 64] >> bit % 64 & 1; }
 
 private:
-  LazyArray<std::uint64_t> words_;
+  machine::LazyArray<std::uint64_t> words_;
 };
 
 // Only memory from cudaMalloc is tracked. Everything else (variables; managed and pinned memory, which the

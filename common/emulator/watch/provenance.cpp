@@ -261,7 +261,7 @@ void Provenance::block_begin(const machine::Block& block) {
   std::lock_guard lock(mutex_);
   clear(block.frames.data(), block.frames.size());
   clear(block.shared.data(), block.shared.size());
-  clear(block.local.data(), block.local.size());
+  if (block.local) clear(block.local->data(), block.local->size());
 }
 
 void Provenance::block_end(const machine::Block& block) {

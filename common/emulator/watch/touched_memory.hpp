@@ -3,8 +3,8 @@
 #pragma once
 
 #include "host_order.hpp"
-#include "lazy_array.hpp"
 #include "machine/address_space.hpp"
+#include "machine/lazy_array.hpp"
 #include "machine/watcher.hpp"
 
 #include <mutex>
@@ -72,14 +72,14 @@ public:
 
 private:
   static constexpr unsigned touches = 4;
-  using Bits = LazyArray<std::uint64_t>;
+  using Bits = machine::LazyArray<std::uint64_t>;
   void note(std::uint64_t begin, std::uint64_t size, Touch touch);
   void enter_page(std::uint64_t page);
   void take_page(std::uint64_t page, unsigned touch, std::vector<TouchedRange>& ranges);
 
   const machine::AddressSpace& memory_;
   std::uint64_t base_, reserved_;
-  LazyArray<std::uint8_t> seen_; // by page: is it in `pages_`?
+  machine::LazyArray<std::uint8_t> seen_; // by page: is it in `pages_`?
   Bits bytes_[touches];          // by Touch, one bit per byte
   machine::Watcher* next_ = nullptr;
   std::mutex mutex_; // protects what follows

@@ -5,7 +5,7 @@
 #include <new>
 #include <sys/mman.h>
 
-namespace warpfold::watch {
+namespace warpfold::machine {
 
 template <typename T>
 class LazyArray {
@@ -20,7 +20,9 @@ public:
   LazyArray(const LazyArray&) = delete;
   LazyArray& operator=(const LazyArray&) = delete;
 
+  std::size_t size() const { return bytes_ / sizeof(T); }
   T* data() { return data_; }
+  const T* data() const { return data_; }
   T& operator[](std::size_t index) { return data_[index]; }
   const T& operator[](std::size_t index) const { return data_[index]; } // allocates nothing
   // The same for a part that begins and ends at page boundaries.
@@ -34,4 +36,4 @@ private:
   T* data_ = nullptr;
 };
 
-} // namespace warpfold::watch
+} // namespace warpfold::machine
