@@ -109,6 +109,7 @@ struct OperationFacts {
   bool is_repeated = false;    // a barrier of the warp that stands in a loop
   bool is_printed = false;     // a load for a printf alone: ptx/printed_loads.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
+  bool of_other_file = false;  // than its source line: of what that line calls
   ptx::Space orders{};         // of a barrier: ptx::Instruction
   ptx::Synchronising synchronising;
   // Of a load: the predicate by which a lane needs what it brings (ptx/chosen_loads.hpp); 0: it always does.

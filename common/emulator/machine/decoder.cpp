@@ -202,7 +202,8 @@ void Decoder::decode_instruction(std::uint32_t index) {
     facts.is_instruction = true, facts.begins_wait = begins_wait_[index];
     facts.is_repeated =
         instruction.name().starts_with("bar.warp.sync") && ptx::is_in_loop(blocks_, block_of_[index]);
-    facts.of_library = instruction.of_library, facts.orders = instruction.orders;
+    facts.of_library = instruction.of_library, facts.of_other_file = instruction.of_other_file;
+    facts.orders = instruction.orders;
     facts.synchronising = synchronising_[index];
     facts.is_printed = printed_[index];
     code_.prints |= facts.is_printed;

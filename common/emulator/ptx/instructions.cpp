@@ -45,7 +45,7 @@ const Text::InstructionName& Parser::instruction_name() {
 void Parser::instruction() {
   Instruction read;
   read.location = location_;
-  read.of_library = source_lines_.of_library();
+  read.of_library = source_lines_.of_library(), read.of_other_file = source_lines_.of_other_file();
   read.text_line = token().line;
   if (token().is('@')) read.guard = guard();
   const Text::InstructionName& name = instruction_name();

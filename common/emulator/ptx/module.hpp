@@ -180,6 +180,7 @@ struct Instruction {
   std::uint32_t text_line = 0; // line in the PTX text, from 1
   // It comes from CUB, Thrust, libcu++ or cooperative groups, or from what these call.
   bool of_library = false;
+  bool of_other_file = false; // than the source line that it is charged to: source_lines.hpp
   // Of a barrier: the memory that it orders (`.pragma "warpfold orders shared"`, `global` or `nothing` before
   // it, as OpenCL's flags say); generic: all; local: none.
   Space orders = Space::generic;

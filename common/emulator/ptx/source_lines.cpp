@@ -38,6 +38,7 @@ void SourceLines::begin_function(std::string_view name) {
   charged_.clear();
   last_ = {};
   of_library_ = name.starts_with("_ZN3cub") || name.starts_with("_ZN6thrust");
+  of_other_file_ = false;
 }
 
 std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePosition* inlined_at) {
@@ -49,7 +50,8 @@ std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePo
                                                              inlined_at->file,
                                                              library_files_.contains(inlined_at->file)};
     charged.of_library |= of_call.of_library;
-    if (position.file != of_call.program_file)
+    charged.of_other_file = position.file != of_call.program_file;
+    if (charged.of_other_file)
       charged.to = of_call.to;
     else if (of_call.to.file == position.file)
       charged.to.call_line = of_call.to.line;
@@ -58,7 +60,7 @@ std::uint32_t SourceLines::locate(const SourcePosition& position, const SourcePo
   if (charged.to.line == 0) charged.to = last_;
   charged_[key_of(position)] = charged;
   last_ = charged.to;
-  of_library_ = charged.of_library;
+  of_library_ = charged.of_library, of_other_file_ = charged.of_other_file;
   return index_of(charged.to);
 }
 

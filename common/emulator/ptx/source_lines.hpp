@@ -36,6 +36,8 @@ public:
   // Does the last position lie in a library, or in what a library calls? If no position is known, the
   // function's name decides.
   bool of_library() const { return of_library_; }
+  // Does it lie in another file than the line that it is charged to?
+  bool of_other_file() const { return of_other_file_; }
   // A `.file`. If the text names a file twice, it keeps the first name.
   void file(std::uint32_t number, std::string name);
   // The `.file` directives come last, so only now are file numbers exchanged for indices.
@@ -51,12 +53,12 @@ private:
   struct Charged {
     Location to;
     std::uint32_t program_file = 0; // of the outermost position
-    bool of_library = false;
+    bool of_library = false, of_other_file = false;
   };
   std::unordered_map<std::uint64_t, Charged> charged_; // the positions seen in this function
   Location last_;
   std::set<std::uint32_t> library_files_; // numbers
-  bool of_library_ = false;
+  bool of_library_ = false, of_other_file_ = false;
 };
 
 } // namespace warpfold::ptx

@@ -69,7 +69,8 @@ inline bool may_meet(const Accessor& a, const AccessRecord& earlier, std::uint64
   return log && log->is_polled();
 }
 
-inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, const AccessRecord& record) {
+inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, bool earlier_wrote,
+                               const AccessRecord& record) {
   if (const Acquired* met = a.order.not_acquired(record, lane_of(earlier), a.access.warp.index))
     return met->by == Acquired::By::release ? Missing::wait
            : met->fenced                    ? Missing::wide_acquire
@@ -86,7 +87,7 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, c
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);
   // Another write announces it; one to the same place may be this one.
-  const bool was_published = record.moment <= history.published.load(std::memory_order_acquire) &&
+  const bool was_published = earlier_wrote && record.moment <= history.published.load(std::memory_order_acquire) &&
                              history.published_at.load(std::memory_order_relaxed) != a.access.addresses[lane];
   if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;
   if (needed == Level::system && record.moment < history.released[static_cast<std::size_t>(Level::device)])
@@ -136,7 +137,7 @@ public:
       if (is_harmless && record.operation == a_.record.operation) return;
     }
     report_(Conflict{record, lane_of(earlier), lane, earlier_wrote || record.is_store,
-                     what_is_missing(a_, lane, earlier, record), is_harmless,
+                     what_is_missing(a_, lane, earlier, earlier_wrote, record), is_harmless,
                      place - std::min(place, a_.access.addresses[lane])});
   }
 

@@ -96,7 +96,7 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, serialised_copies = 0,
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, serialised_copies = 0, pulled_copies = 0,
                 launches_after_others = 0, launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::string work;
@@ -152,6 +152,11 @@ void Recorder::add_host_wait() {
 void Recorder::add_serialised_copy() {
   std::lock_guard lock(state_->mutex);
   ++state_->serialised_copies;
+}
+
+void Recorder::add_pulled_copy() {
+  std::lock_guard lock(state_->mutex);
+  ++state_->pulled_copies;
 }
 
 void Recorder::add_launch_after_others() {
@@ -223,7 +228,7 @@ void Recorder::reset() {
   state_->total = {};
   state_->totals = {};
   state_->bytes_to_host = state_->bytes_to_device = 0;
-  state_->host_waits = state_->serialised_copies = state_->launches_after_others = 0;
+  state_->host_waits = state_->serialised_copies = state_->pulled_copies = state_->launches_after_others = 0;
   state_->between.clear();
   state_->hazards.clear();
   state_->times.clear();
@@ -270,6 +275,7 @@ std::string Recorder::json() const {
                 {"bytes_to_device", state_->bytes_to_device},
                 {"host_waits", state_->host_waits},
                 {"serialised_copies", state_->serialised_copies},
+                {"pulled_copies", state_->pulled_copies},
                 {"launches_after_others", state_->launches_after_others}}},
               {"hazards", std::move(hazards)}};
   for (const auto& [devices, link] : state_->between)

@@ -27,6 +27,7 @@ public:
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
   void add_serialised_copy();     // one that waits for all work of two devices, which waits for it
+  void add_pulled_copy();         // one in a stream of another device than the one that it reads from
   void add_launch_after_others(); // that waits for another device's kernel, which the host has not waited for
   void add_host_wait(); // a call in which the host waits for a stream, an event or a device, or asks again
   void reset();

@@ -43,6 +43,8 @@ bool are_in_one_step(const machine::Code& code, const machine::Operation& load,
     const machine::SourceLine one = code.line_of(load), other = code.line_of(code.operations[index]);
     return one.line == other.line && one.file == other.file;
   };
+  // A line that calls other code has more than one statement.
+  if (code.facts[load.index].of_other_file || code.facts[store.index].of_other_file) return false;
   if (!is_same_line(store.index) || store.index < load.index) return false;
   if (leads_to(code, store, load, [&](std::uint32_t i) { return is_barrier(code, i, of_warp); }))
     return false;

@@ -180,7 +180,8 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
   return fmt::format(" No thread reads {}{}.{}", which,
                      may_be_left_out
                          ? "; the compiler leaves out a read whose value is not used, such as one that the "
-                           "next replaces (= in place of +=), or that goes to a parameter which is not used"
+                           "next replaces (= in place of +=), that goes to a parameter which is not used, or that a "
+                           "comparison never chooses"
                          : "",
                      reads());
 }

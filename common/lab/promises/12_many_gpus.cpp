@@ -79,6 +79,9 @@ std::vector<Rung> many_gpus() {
           .promise(no_waiting_host())
           .promise(none(Counter::serialised_copies,
                         "a copy must wait for its own stream only: cudaMemcpyPeerAsync, with the stream"))
+          .promise(none(Counter::pulled_copies,
+                        "each device's sum must be copied in that device's own stream; in one stream, the "
+                        "copies come one after another"))
           .promise(nothing_read_from_peers())
           .promise(nothing_written_to_peers())
           .promise(each_element_read_once())

@@ -126,6 +126,13 @@ inline Promise tree_by_all_threads() {
       Counter::shared_elements_read_by_thread, [](const Size& s) { return 2 * log2(s.block) + 2; },
       "a thread of the tree adds one pair in each step; no thread may add up the block alone");
 }
+// Each thread may store its partial sum in up to three steps before; half of the threads in each step of the
+// tree would store more than that.
+inline Promise one_store_per_addition() {
+  return at_most(
+      Counter::shared_stores, [](const Size& s) { return 4.0 * s.blocks * s.block; },
+      "a tree has one addition fewer than the block has threads, and each stores one sum");
+}
 inline Promise no_shuffle() {
   return none(Counter::shuffles, "this rung adds up in shared memory, without shuffles");
 }
@@ -182,7 +189,8 @@ inline Promise idle_threads_read_nothing() {
 inline std::vector<Promise> tree_of_halving_strides() {
   return {no_shuffle(),          no_vote(),
           tree_by_all_threads(), idle_threads_read_nothing(),
-          no_bank_conflict(),    last_warp_alone_diverges()};
+          no_bank_conflict(),    last_warp_alone_diverges(),
+          one_store_per_addition()};
 }
 
 // The order of additions of such a tree.

@@ -83,13 +83,16 @@ cudaError_t between_peers(const char* caller, int destination, int source, Copy 
 // has ended, and ends before what is issued later starts, whatever the streams (CUDA Programming Guide,
 // "Peer-to-Peer Memory Copy").
 template <typename Copy>
-cudaError_t between_owners(const char* caller, const void* destination, const void* source, Copy copy) {
+cudaError_t between_owners(const char* caller, const void* destination, const void* source,
+                           cudaStream_t stream, Copy copy) {
   const auto owner_of = [](const void* pointer) {
     return Runtime::get().memory.owner(reinterpret_cast<std::uint64_t>(pointer));
   };
   const int to = owner_of(destination), from = owner_of(source);
   const bool two_devices = to != from && to != machine::no_device && from != machine::no_device;
-  return two_devices ? between_peers(caller, to, from, copy) : copy();
+  if (!two_devices) return copy();
+  if (is_asynchronous(caller) && device_of(stream) != from) Runtime::get().recorder.add_pulled_copy();
+  return between_peers(caller, to, from, copy);
 }
 
 cudaError_t copy(const char* caller, void* destination, const void* source, std::size_t size,
@@ -97,7 +100,7 @@ cudaError_t copy(const char* caller, void* destination, const void* source, std:
   return entry(caller, [&] {
     check_copy(destination, source, size, kind);
     const bool blocking = !is_asynchronous(caller);
-    return between_owners(caller, destination, source, [=] {
+    return between_owners(caller, destination, source, stream, [=] {
       return submit(
           stream, cudaGraphNodeTypeMemcpy,
           [=] {
@@ -127,7 +130,7 @@ cudaError_t copy(const char* caller, const Box& destination, const Box& source, 
     check_any_range("the destination", destination.begin, extent_of(destination, extent));
     check_any_range("the source", source.begin, extent_of(source, extent));
     const bool blocking = !is_asynchronous(caller);
-    return between_owners(caller, destination.begin, source.begin, [=] {
+    return between_owners(caller, destination.begin, source.begin, stream, [=] {
       return submit(
           stream, cudaGraphNodeTypeMemcpy,
           [=] {
