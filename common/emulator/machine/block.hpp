@@ -123,8 +123,8 @@ struct Block {
   Recurrence recurrence;
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
-  std::vector<std::byte> frames;              // storage of the warps' kernel frames
-  std::optional<LazyArray<std::byte>> local;  // and of their local memory, most of which is a stack's
+  std::vector<std::byte> frames;             // storage of the warps' kernel frames
+  std::optional<LazyArray<std::byte>> local; // and of their local memory, most of which is a stack's
   Barrier barriers[barrier_count];
   std::unordered_map<std::uint64_t, MbarrierFacts> mbarriers; // that are initialised, by offset
   std::uint32_t bulk_loads = 0, most_bulk_loads = 0;          // in flight: the sum of theirs

@@ -64,10 +64,10 @@ struct Fault {
     assertion,
     barrier,
     unpaired_arrival, // at the barrier of a cluster
-    no_mbarrier,   // it is not initialised
-    more_arrivals, // than an mbarrier waits for
-    phase,         // an mbarrier waits for arrivals that do not come
-    missing_bytes, // an mbarrier waits for bytes that do not come
+    no_mbarrier,      // it is not initialised
+    more_arrivals,    // than an mbarrier waits for
+    phase,            // an mbarrier waits for arrivals that do not come
+    missing_bytes,    // an mbarrier waits for bytes that do not come
     warp_mask,
     partial_warp,
     endless,

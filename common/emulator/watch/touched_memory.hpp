@@ -80,7 +80,7 @@ private:
   const machine::AddressSpace& memory_;
   std::uint64_t base_, reserved_;
   machine::LazyArray<std::uint8_t> seen_; // by page: is it in `pages_`?
-  Bits bytes_[touches];          // by Touch, one bit per byte
+  Bits bytes_[touches];                   // by Touch, one bit per byte
   machine::Watcher* next_ = nullptr;
   std::mutex mutex_; // protects what follows
   std::vector<std::uint64_t> pages_;

@@ -200,7 +200,8 @@ private:
   // For a rung that is wrong only with numbers of threads other than the usual one.
   void add_what_the_block_says(Diagnosis& found, unsigned block) const {
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
-    found.text += fmt::format("{}With {} threads per block it is right", found.text.empty() ? "" : " ", usual_block);
+    found.text +=
+        fmt::format("{}With {} threads per block it is right", found.text.empty() ? "" : " ", usual_block);
     found.text += std::has_single_bit(block)
                       ? fmt::format(": is that number, or another that fits only it, written into the code "
                                     "(hard-coded) in place of {}?",

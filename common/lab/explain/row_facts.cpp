@@ -199,11 +199,13 @@ private:
       if (distance_from_one(column) > distance_from_one(worst)) worst = column;
     const double most_of_epsilon = 2 * rms_norm_epsilon / std::min(mean, std::sqrt(mean));
     const char* within = type_ == Type::bfloat16 ? "hundredth" : "thousandth";
-    std::string fact = fmt::format("Every result of {} is within a {} of what it should be", the_row(), within);
+    std::string fact =
+        fmt::format("Every result of {} is within a {} of what it should be", the_row(), within);
     if (distance_from_one(worst) < most_of_epsilon)
       return {"nearly-right",
-              fact + ". What is that small in the formula is epsilon: is it added to the mean of the squares, "
-                     "before the root is taken?",
+              fact +
+                  ". What is that small in the formula is epsilon: is it added to the mean of the squares, "
+                  "before the root is taken?",
               true};
     if (type_ == Type::bfloat16) return {"nearly-right", fact + ".", true};
     const double factor = got_[worst] / expected_.values[worst];

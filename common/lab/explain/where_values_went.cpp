@@ -177,13 +177,14 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
   if (never_reached)
     return fmt::format(" No thread reads {}: none gets to the read in line {}.{}", which, *never_reached,
                        reads());
-  return fmt::format(" No thread reads {}{}.{}", which,
-                     may_be_left_out
-                         ? "; the compiler leaves out a read whose value is not used, such as one that the "
-                           "next replaces (= in place of +=), that goes to a parameter which is not used, or that a "
-                           "comparison never chooses"
-                         : "",
-                     reads());
+  return fmt::format(
+      " No thread reads {}{}.{}", which,
+      may_be_left_out
+          ? "; the compiler leaves out a read whose value is not used, such as one that the "
+            "next replaces (= in place of +=), that goes to a parameter which is not used, or that a "
+            "comparison never chooses"
+          : "",
+      reads());
 }
 
 // Of all the values that each went into and that go into nothing themselves, the one that should have gone

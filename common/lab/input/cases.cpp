@@ -168,7 +168,8 @@ static std::vector<Case> all_cases(const Rung& rung, const Variant& variant, con
       cases.push_back({Kind::exact, std::min<std::size_t>(5000, rung.most_elements(other)), 1, other, 0});
     }
     constexpr unsigned no_power_of_two = 96;
-    if (rung.any_block) cases.push_back({Kind::exact, std::min<std::size_t>(100003, most), 1, no_power_of_two, 0});
+    if (rung.any_block)
+      cases.push_back({Kind::exact, std::min<std::size_t>(100003, most), 1, no_power_of_two, 0});
   }
   add_more(cases, rung, variant, options);
   if (variant.over_devices) share_out(cases, variant, block, there);

@@ -23,8 +23,8 @@ template <int times, int times_of_longest = times>
 Promise reads_each_element() {
   return equal(
       Counter::elements_read, [](const Size& s) { return walks<times, times_of_longest>(s) * double(s.n); },
-      times != times_of_longest
-          ? "each element of a row that a block or a cluster keeps must be read once, and of a longer row twice"
+      times != times_of_longest ? "each element of a row that a block or a cluster keeps must be read once, "
+                                  "and of a longer row twice"
       : times == 1 ? "each element must be read once: it stays in a register until it is used again"
       : times == 2
           ? "each element must be read twice: once for the maximum and the sum together, once for its weight"

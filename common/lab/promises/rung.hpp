@@ -207,8 +207,8 @@ public:
   const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
-  Formula error_depth = nullptr;    // null: n - 1
-  Formula most_read_back = nullptr; // null: nothing
+  Formula error_depth = nullptr;                               // null: n - 1
+  Formula most_read_back = nullptr;                            // null: nothing
   std::vector<std::pair<Formula, std::size_t>> further_counts; // elements and rows
   Promise promises[max_promises];
   int promise_count = 0;

@@ -187,9 +187,12 @@ inline Promise idle_threads_read_nothing() {
 }
 // A tree in shared memory in which whole warps fall idle, without bank conflicts.
 inline std::vector<Promise> tree_of_halving_strides() {
-  return {no_shuffle(),          no_vote(),
-          tree_by_all_threads(), idle_threads_read_nothing(),
-          no_bank_conflict(),    last_warp_alone_diverges(),
+  return {no_shuffle(),
+          no_vote(),
+          tree_by_all_threads(),
+          idle_threads_read_nothing(),
+          no_bank_conflict(),
+          last_warp_alone_diverges(),
           one_store_per_addition()};
 }
 
