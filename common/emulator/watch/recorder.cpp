@@ -96,7 +96,7 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, host_waits = 0, serialised_copies = 0,
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0, host_waits = 0, serialised_copies = 0,
                 pulled_copies = 0, launches_after_others = 0, launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::string work;
@@ -142,6 +142,11 @@ void Recorder::keep_launches(std::size_t most) {
 void Recorder::add_copy(bool to_host, std::uint64_t bytes) {
   std::lock_guard lock(state_->mutex);
   (to_host ? state_->bytes_to_host : state_->bytes_to_device) += bytes;
+}
+
+void Recorder::add_copy_on_devices(std::uint64_t bytes) {
+  std::lock_guard lock(state_->mutex);
+  state_->bytes_on_devices += bytes;
 }
 
 void Recorder::add_host_wait() {
@@ -227,7 +232,7 @@ void Recorder::reset() {
   state_->launch_count = 0;
   state_->total = {};
   state_->totals = {};
-  state_->bytes_to_host = state_->bytes_to_device = 0;
+  state_->bytes_to_host = state_->bytes_to_device = state_->bytes_on_devices = 0;
   state_->host_waits = state_->serialised_copies = state_->pulled_copies = state_->launches_after_others = 0;
   state_->between.clear();
   state_->hazards.clear();
@@ -273,6 +278,7 @@ std::string Recorder::json() const {
               {"copies",
                {{"bytes_to_host", state_->bytes_to_host},
                 {"bytes_to_device", state_->bytes_to_device},
+                {"bytes_on_devices", state_->bytes_on_devices},
                 {"host_waits", state_->host_waits},
                 {"serialised_copies", state_->serialised_copies},
                 {"pulled_copies", state_->pulled_copies},

@@ -196,6 +196,7 @@ std::vector<Rung> tree() {
               "in each pass a block covers two elements per thread"))
           .promise(neighbours_read_neighbours())
           .promise(one_store_per_block())
+          .promise(nothing_copied_on_devices())
           .promise(first_thread_alone_adds())
           .promise(tree_by_all_threads())
           .promise(the_whole_block_waits())

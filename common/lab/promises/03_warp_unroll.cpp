@@ -5,7 +5,7 @@ namespace {
 
 Promise few_barriers() {
   return at_most(
-      Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 2; },
+      Counter::barriers_per_block, [](const Size& s) { return log2(s.block / 64) + 1; },
       "a barrier before the tree and one after each step of more than 64 sums are enough: the last six steps "
       "are one warp's (__syncwarp()), and steps that a block of this size does not have need none");
 }

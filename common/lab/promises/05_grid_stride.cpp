@@ -93,6 +93,7 @@ std::vector<Rung> grid_stride() {
           .promise(neighbours_read_neighbours())
           .promise(tree_of_halving_strides())
           .promise(the_whole_block_waits())
+          .promise(nothing_copied_on_devices())
           .promise(equal(
               Counter::launches, [](const Size&) { return 2.0; },
               "one launch for the block sums, and a second one that adds them up"))

@@ -133,6 +133,9 @@ inline Promise one_store_per_addition() {
       Counter::shared_stores, [](const Size& s) { return 4.0 * s.blocks * s.block; },
       "a tree has one addition fewer than the block has threads, and each stores one sum");
 }
+inline Promise nothing_copied_on_devices() {
+  return none(Counter::elements_copied_on_devices, "the last launch must store its sum in the result itself");
+}
 inline Promise no_shuffle() {
   return none(Counter::shuffles, "this rung adds up in shared memory, without shuffles");
 }

@@ -60,8 +60,11 @@ void count_copy(const void* destination, const void* source, std::size_t size) {
     const auto allocation = allocation_of(pointer);
     return allocation && !is_host_accessible(*allocation);
   };
-  const bool from_device = on_device(source);
-  if (from_device != on_device(destination)) runtime.recorder.add_copy(from_device, size);
+  const bool from_device = on_device(source), to_device = on_device(destination);
+  if (from_device && to_device)
+    runtime.recorder.add_copy_on_devices(size);
+  else if (from_device || to_device)
+    runtime.recorder.add_copy(from_device, size);
 }
 
 std::optional<Allocation> allocation_of(const void* pointer) {
