@@ -332,6 +332,11 @@ private:
       Technique technique = check_technique(rung, how);
       findings.technique = std::move(technique.promises);
       if (technique.wrong_result) return findings.checks.push_back(std::move(*technique.wrong_result));
+      if (rung.cannot_be_right && findings.checks.back().skipped) {
+        Check race = findings.checks.back();
+        race.name = "technique: a race", race.skipped = race.ok = false;
+        findings.technique.push_back(std::move(race));
+      }
       const std::vector<Check> others = check_other_operators(rung, how);
       findings.technique.insert(findings.technique.end(), others.begin(), others.end());
       if (!add_further(check_on_small_device(rung, how), findings)) return;
