@@ -106,12 +106,11 @@ public:
     bool right = false;
   };
 
-  const Run& of(const Impostor& impostor, const Rung& as, const Shape& shape) {
-    Rung rung = as;
+  const Run& of(const Impostor& impostor, const Rung& rung, const Shape& shape) {
     const unsigned block = block_of(rung, shape);
     const std::size_t n = std::min(shape.n, rung.most_elements(block));
     const auto [place, is_new] =
-        runs_.try_emplace({&impostor, shape.n, n, shape.rows, block, as.op, as.row_function});
+        runs_.try_emplace({&impostor, shape.n, n, shape.rows, block, rung.op, rung.row_function});
     if (!is_new) return place->second;
     try {
       place->second = run(impostor, rung, shape);

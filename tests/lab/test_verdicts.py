@@ -131,7 +131,7 @@ class Verdicts(unittest.TestCase):
         rung = rungs(made, "--rung=unroll_last_warp")["unroll_last_warp"]
         self.assertEqual(rung["state"], "off-technique", rung)
         self.assertIn(
-            "9 barriers per block, 4 or fewer expected: a barrier before the tree and one after each step of more than 64 sums are enough",
+            "9 barriers per block, 3 or fewer expected: a barrier before the tree and one after each step of more than 64 sums are enough",
             rung["reason"],
         )
         self.assertEqual(run(made, "--rung=unroll_last_warp").returncode, 1)
