@@ -96,8 +96,9 @@ struct Recorder::State {
   std::uint64_t launches_left_out = 0; // a host loop that never ends must not fill the memory
   Counters total;                      // of all launches
   LaunchTotals totals;
-  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0, host_waits = 0, serialised_copies = 0,
-                pulled_copies = 0, launches_after_others = 0, launches_in_both_orders = 0;
+  std::uint64_t bytes_to_host = 0, bytes_to_device = 0, bytes_on_devices = 0, host_waits = 0,
+                serialised_copies = 0, pulled_copies = 0, launches_after_others = 0,
+                launches_in_both_orders = 0;
   std::map<std::pair<int, int>, Link> between;
   std::string work;
   std::vector<Hazard> hazards;

@@ -25,7 +25,7 @@ public:
   std::vector<Hazard> take_hazards();
   void add_launch_in_both_orders();
   void add_copy(bool to_host, std::uint64_t bytes); // one that the host asked for, from the device or to it
-  void add_copy_on_devices(std::uint64_t bytes); // one from device memory to device memory
+  void add_copy_on_devices(std::uint64_t bytes);    // one from device memory to device memory
   void add_peer_copy(int from, int to, std::uint64_t bytes); // one between two devices
   void add_serialised_copy();     // one that waits for all work of two devices, which waits for it
   void add_pulled_copy();         // one in a stream of another device than the one that it reads from

@@ -525,7 +525,8 @@ std::string Explanation::explain_terms() {
     const std::string which =
         of_row.size() == columns_ && !one ? "all elements" : in_words(of_row, columns_, given_.block);
     return sentence("{} of row {} count{} in the result of row {} too; in line {}, {} reads {}.", which,
-                    begin / columns_, one ? "s" : "", row_, graph_.line(read), words_.thread(read), one ? "it" : "the first of them");
+                    begin / columns_, one ? "s" : "", row_, graph_.line(read), words_.thread(read),
+                    one ? "it" : "the first of them");
   }
   std::vector<ElementCounts::Term> terms = counts_.terms();
   // A value that is not the result has made no difference to a minimum or maximum.

@@ -36,9 +36,9 @@ void look_for_race(const Variant& variant, const Case& given, const Sequence& in
   const std::vector<Hazard> hazards = record([&] { run_once(variant, given, input); }).hazards;
   const auto race = std::ranges::find(hazards, "race", &Hazard::group);
   check.skipped = race == hazards.end();
-  check.message = check.skipped
-                      ? "no race between the work-groups was seen, and there must be one where all of them add"
-                      : fmt::format("a race, as it must be: line {}: {}", race->line, race->message);
+  check.message =
+      check.skipped ? "no race between the work-groups was seen, and there must be one where all of them add"
+                    : fmt::format("a race, as it must be: line {}: {}", race->line, race->message);
 }
 
 // Elsewhere, it is run until a result is wrong, and a while longer to see how often. If it never is, nothing
