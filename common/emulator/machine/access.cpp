@@ -63,6 +63,15 @@ void count_elements(const Allocation& array, std::uint64_t address, std::uint64_
                               elements == 1 ? "one element" : fmt::format("{} elements", elements));
 }
 
+// The live allocation that is closest to an address in none.
+std::optional<Allocation> nearest_live(const AddressSpace& memory, std::uint64_t address) {
+  const auto [begin, end] = memory.hole_around(address);
+  const auto before = begin == 0 ? std::nullopt : memory.find(begin - 1);
+  const auto after = end == ~0ull ? std::nullopt : memory.find(end);
+  if (!before || !after) return before ? before : after;
+  return address - begin < end - address ? before : after;
+}
+
 // The first byte of [first, first + bytes) that is in no live allocation.
 std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, std::uint64_t bytes) {
   auto found = memory.find(first);
@@ -78,17 +87,18 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   const bool in_freed = near && !near->live && bad >= near->begin && bad < near->end();
   // If the program has allocated memory since then, a wild address is more likely.
   const bool freed = in_freed && !memory.allocated_since(near->died);
+  if (in_freed && !freed) near = nearest_live(memory, bad);
   constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
   std::string where;
   Fault::Region region{};
   if (first < null_page)
     where = "a null pointer";
-  else if (in_freed && !freed)
-    where = "no memory that is in use";
   else if (freed)
     where = fmt::format("{}, which has been freed", describe(*near, bad));
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
     where = describe_outside(memory, *near, bad);
+  else if (in_freed)
+    where = "no memory that is in use";
   else
     where = "no memory of the device", region = Fault::Region::nowhere;
   Fault fault{.kind = freed ? Fault::Kind::use_after_free : Fault::Kind::out_of_bounds,

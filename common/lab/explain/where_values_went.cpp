@@ -42,6 +42,23 @@ bool is_same_thread(const Where& one, const Where& other) {
   return one.launch == other.launch && one.block == other.block && one.thread == other.thread;
 }
 
+// The lanes that give this value, made of nothing in memory, to an instruction that reduces their warp. Its
+// own thread is the warp's first, whichever gave the value.
+std::vector<Where> lanes_that_give(const ValueGraph& graph, const ValueGraph::Node& node, double value) {
+  std::vector<Where> found;
+  const std::string_view operation = graph.operation_of(node);
+  const auto operands = graph.operands_of(node);
+  if (!operation.starts_with("redux.") || operands.size() != 32) return found;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    Where of_lane = node.where;
+    of_lane.thread = node.where.thread / 32 * 32 + lane;
+    if (ValueGraph::is_bare(operands[lane].node) &&
+        number(operands[lane].bits, operand_type(operation)) == value)
+      found.push_back(of_lane);
+  }
+  return found;
+}
+
 class Explanation {
 public:
   Explanation(const ValueGraph& graph, const Outcome& outcome, const Case& given, const Sequence& input,
@@ -81,6 +98,7 @@ private:
   std::vector<NodeId> ends_of_ways();
   NodeId handed_on(NodeId id) const;
   NodeId first_join(NodeId load) const;
+  std::vector<NodeId> of_a_whole_warp(const std::vector<NodeId>& users) const;
   bool is_old_result(NodeId root) const;
 
   const ValueGraph& graph_;
@@ -191,15 +209,19 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
 // on.
 std::vector<NodeId> Explanation::ends_of_ways() {
   struct End {
-    bool fits = false; // had it gone on, each of its elements would count once
+    bool fits = false;        // had it gone on, each of its elements would count once
+    bool overwritten = false; // other than what is left over at the end, as in a tree that is right
     std::size_t elements = 0;
     bool stored = false;    // for others to read
     std::int64_t first = 0; // of several threads that have it, the first may have been meant to go on
     NodeId node = 0;
     auto operator<=>(const End&) const = default;
   };
-  std::vector<bool> stored(graph_.end());
-  for (const ValueGraph::Loss& loss : graph_.losses) stored[loss.node] = true;
+  std::vector<bool> stored(graph_.end()), overwritten(graph_.end());
+  for (const ValueGraph::Loss& loss : graph_.losses) {
+    stored[loss.node] = true;
+    if (loss.overwritten) overwritten[loss.node] = true;
+  }
   std::vector<End> ends(graph_.end());
   const auto end_at = [&](NodeId id) {
     if (counts_.is_selection()) return End{.fits = true, .node = id};
@@ -207,8 +229,12 @@ std::vector<NodeId> Explanation::ends_of_ways() {
     const auto is_missing = [&](const auto& each) {
       return each.second == 1 && counts_.of_element(each.first) == 0;
     };
-    return End{std::ranges::all_of(counted, is_missing), counted.size(), stored[id],
-               -static_cast<std::int64_t>(graph_.node(id).where.thread), id};
+    return End{std::ranges::all_of(counted, is_missing),
+               overwritten[id],
+               counted.size(),
+               stored[id],
+               -static_cast<std::int64_t>(graph_.node(id).where.thread),
+               id};
   };
   std::vector<bool> concerned(graph_.end());
   for (std::size_t i = first_; i < first_ + columns_; ++i)
@@ -297,10 +323,10 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   if (!story.loss) {
     kind_ = "not-used";
     if (counts_.is_selection())
-      return sentence("{}{} {} {}, and goes on without it.", which, words_.who(made),
+      return sentence("{}{} {} {}, and nothing compares that with another value.", which, words_.who(made),
                       is_loaded ? "reads" : "has", value);
-    return sentence("{}{} {} {}, and nothing that is used is made of that. Where should it go?", which,
-                    words_.who(made), is_loaded ? "reads" : "has", value);
+    return sentence("{}{} {} {}, and nothing that is used is made of that.", which, words_.who(made),
+                    is_loaded ? "reads" : "has", value);
   }
   const ValueGraph::Loss& loss = *story.loss;
   const Where& stored_by = graph_.line(loss.stored) == 0 ? made : loss.stored; // it may be a library's copy
@@ -308,8 +334,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
       fmt::format("{}{} stores {} in {}", which, words_.who(stored_by), value, loss.place);
   if (!loss.overwritten) {
     kind_ = "never-read";
-    return sentence("{}, and nothing uses it from there.{}", stored,
-                    graph_.library_call(stored_by).empty() ? " Which thread should, in which step?" : "");
+    return sentence("{}, and nothing uses it from there.", stored);
   }
   kind_ = "overwritten";
   if (graph_.line(loss.by) == 0) return sentence("{}. The host overwrites it.", stored);
@@ -329,6 +354,22 @@ NodeId Explanation::first_join(NodeId load) const {
     if (with > 1 && counts_.of_node(id) != 0 && counts_.is_step_of_operator(id)) return id;
   }
   return 0;
+}
+
+// Those in which all threads of a warp do the same, if there are such.
+std::vector<NodeId> Explanation::of_a_whole_warp(const std::vector<NodeId>& users) const {
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>,
+           std::map<std::uint32_t, NodeId>>
+      by_warp;
+  for (const NodeId user : users) {
+    const Where& at = graph_.node(user).where;
+    by_warp[{at.place, at.launch, at.block, at.thread / 32}].emplace(at.thread, user);
+  }
+  std::vector<NodeId> found;
+  for (const auto& [warp, by_thread] : by_warp)
+    if (by_thread.size() == 32 && found.empty())
+      for (const auto& [thread, user] : by_thread) found.push_back(user);
+  return found;
 }
 
 // Where one became several: the loads, or the uses of one value.
@@ -363,6 +404,9 @@ std::string Explanation::counted_often(const Indices& elements) {
     if (uses.size() == 1)
       return sentence("{} makes {:g} times {}{}.", words_.who(user.where),
                       counts_.of_node(id) / counts_.of_node(uses[0]), value, words_.operation_named(user));
+    if (const std::vector<NodeId> warp = of_a_whole_warp(counts_.users_of(id)); !warp.empty())
+      return sentence("in {}, {} all take the same value, {}, which {} has.", words_.lines_of(warp),
+                      words_.threads_of(warp), value, words_.thread(graph_.node(id).where));
     if (const NodeId join = first_join(loads.front());
         join != 0 && std::ranges::find(uses, join) == uses.end()) {
       const ValueGraph::Node& node = graph_.node(join);
@@ -379,8 +423,8 @@ std::string Explanation::counted_often(const Indices& elements) {
                         is_same ? " again" : fmt::format(": element {} is in both", element),
                         is_same_thread(latter, node.where) || graph_.line(latter) == 0
                             ? ""
-                            : fmt::format(" The latter is what {} has from line {}: should it take part?",
-                                          words_.thread(latter), graph_.line(latter)));
+                            : fmt::format(" The latter is what {} has from line {}.", words_.thread(latter),
+                                          graph_.line(latter)));
       }
     }
     const std::string by = words_.threads_of(uses);
@@ -524,8 +568,9 @@ std::string Explanation::explain_terms() {
     const bool one = of_row.size() == 1;
     const std::string which =
         of_row.size() == columns_ && !one ? "all elements" : in_words(of_row, columns_, given_.block);
-    return sentence("{} of row {} count{} in the result of row {} too; in line {}, {} reads {}.", which,
-                    begin / columns_, one ? "s" : "", row_, graph_.line(read), words_.thread(read),
+    return sentence("{} of row {}{} count{} in the result of row {} too; in line {}, {} reads {}.", which,
+                    begin / columns_, of_row.size() == columns_ ? "" : ", counted from its first,",
+                    one ? "s" : "", row_, graph_.line(read), words_.thread(read),
                     one ? "it" : "the first of them");
   }
   std::vector<ElementCounts::Term> terms = counts_.terms();
@@ -570,6 +615,10 @@ std::string Explanation::explain_terms() {
   if (is_smallest_positive || input_.op != Operator::add)
     must += fmt::format(" What takes part beside the elements must be the identity, {:.10g}.",
                         identity(input_.type, input_.op));
+  if (const std::vector<Where> givers = lanes_that_give(graph_, node, term.value); !givers.empty())
+    return sentence("in line {}, {} give{} {:.10g} to the reduction of {} warp: {}.{}",
+                    graph_.line(node.where), words_.threads(givers), givers.size() == 1 ? "s" : "",
+                    term.value, givers.size() == 1 ? "its" : "their", origin, must);
   return sentence("in line {}, {} takes {:.10g} as a value: {}.{}", graph_.line(node.where),
                   words_.thread(node.where), term.value, origin, must);
 }

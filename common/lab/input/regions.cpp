@@ -113,14 +113,14 @@ const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung
     if (const Region* todo = next_todo(regions, rungs, other)) return todo;
   }
   for (const Region& region : regions) {
-    if (region.rung == rung.name && !region.filled) return &region;
+    if (region.rung == rung.name && !region.filled && !rung.to_repair) return &region;
   }
   return nullptr;
 }
 
 const Region* next_repair(const std::vector<Region>& regions, const Rung& rung) {
   for (const Region& region : regions) {
-    if (region.rung == rung.name && !region.todo.empty()) return &region;
+    if (region.rung == rung.name && region.filled && !region.todo.empty()) return &region;
   }
   return nullptr;
 }

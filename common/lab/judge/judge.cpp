@@ -1,7 +1,9 @@
 #include "judge/judge.hpp"
 
+#include "judge/counters.hpp"
 #include "judge/row_functions.hpp"
 #include "run/emulator.hpp"
+#include "run/runner.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +12,9 @@
 
 namespace lab {
 namespace {
+
+// In the emulator's usual order, the same block would come first each time.
+constexpr const char* other_orders[] = {"backwards", "shuffled:1"};
 
 std::string value_text(Kind kind, double value) {
   return kind == Kind::rounding ? fmt::format("{:.9g}", value) : fmt::format("{:.16g}", value);
@@ -99,15 +104,28 @@ bool has_failed(const Outcome& outcome, Check& check, bool& device_lost) {
   return true;
 }
 
-// Whether the order that is in force has made no difference when all __device__ variables were as when the
-// program began. That may be chance.
+// Whether the order of blocks has made no difference when all __device__ variables were as when the program
+// began. That may be chance, but in each of the orders it is unlikely.
 bool is_same_with_new_variables(const Variant& variant, const Case& given, const Sequence& input) {
   if (!on_emulator() || variant.over_devices) return false;
-  restore_variables();
-  const Outcome in_this_order = run_once(variant, given, input);
-  const Scheduled usual("forwards");
-  restore_variables();
-  return run_once(variant, given, input).bits == in_this_order.bits;
+  const auto bits_in = [&](const char* order) {
+    const Scheduled scheduled(order);
+    restore_variables();
+    return run_once(variant, given, input).bits;
+  };
+  const auto usual = bits_in("forwards");
+  return std::ranges::all_of(other_orders, [&](const char* order) { return bits_in(order) == usual; });
+}
+
+// What may make a sum depend on the order, or nothing.
+std::string atomics_in_words(const Variant& variant, const Case& given, const Sequence& input) {
+  if (!on_emulator()) return "";
+  const Counted counted = run_counted(variant, given, input);
+  const double atomics = value_of(Counter::float_atomics, counted.recorded.profile, variant.type);
+  if (atomics == 0) return "";
+  return fmt::format(". There are {:.0f} atomic additions of floats, which are made in whatever order their "
+                     "threads come",
+                     atomics);
 }
 
 } // namespace
@@ -136,8 +154,7 @@ Check check_same_bits(const Variant& variant, const Case& given, const Sequence&
   Check check{.name = "the same bits on each run", .message = "", .diagnosis = {}};
   const Outcome first = run_once(variant, given, input);
   if (has_failed(first, check, device_lost)) return check;
-  // In the emulator's usual order, the same block would come first each time.
-  for (const char* order : {"backwards", "shuffled:1"}) {
+  for (const char* order : other_orders) {
     const Scheduled scheduled(order);
     const Outcome again = run_once(variant, given, input);
     if (has_failed(again, check, device_lost)) return check;
@@ -145,11 +162,12 @@ Check check_same_bits(const Variant& variant, const Case& given, const Sequence&
     check.ok = false;
     check.message =
         fmt::format("{:.9g}, then {:.9g} from the same input: the result depends on which thread or block "
-                    "comes first{}",
+                    "comes first{}{}",
                     first.results.at(0), again.results.at(0),
                     is_same_with_new_variables(variant, given, input)
                         ? ", or on what an earlier launch has left in a __device__ variable"
-                        : "");
+                        : "",
+                    atomics_in_words(variant, given, input));
     return check;
   }
   return check;

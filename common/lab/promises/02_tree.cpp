@@ -135,6 +135,7 @@ std::vector<Rung> tree() {
           .promise(one_store_per_addition())
           .promise(tree_by_all_threads())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits())
           .promise(at_least(
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
@@ -149,6 +150,7 @@ std::vector<Rung> tree() {
           .promise(one_store_per_addition())
           .promise(tree_by_all_threads())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits())
           .promise(at_most(
               Counter::divergent_branches, [](const Size& s) { return 7.0 * s.blocks; },
@@ -167,6 +169,7 @@ std::vector<Rung> tree() {
           .promise(one_atomic_per_block())
           .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits()),
       Rung("first_add")
           .tried_beyond_32_bits(Beyond32Bits::in_tiles)
@@ -178,6 +181,7 @@ std::vector<Rung> tree() {
           .promise(one_atomic_per_block())
           .promise(each_thread_at_its_own_partial())
           .promise(a_barrier_for_each_step())
+          .promise(no_barrier_but_for_the_steps())
           .promise(the_whole_block_waits()),
       Rung("many_pass")
           .builds_on("first_add")

@@ -21,6 +21,9 @@ std::vector<Rung> shuffle() {
               .promise(at_least(
                   Counter::warp_reductions, [](const Size& s) { return s.blocks * s.warps(); },
                   "each warp must add up its integers in one instruction"))
+              .promise(at_most(
+                  Counter::warp_reductions, [](const Size& s) { return s.blocks * (s.warps() + 1); },
+                  "one instruction adds up a warp: first in all warps, and then in the first warp alone"))
               .promise(one_store_per_warp())
               .promise(one_barrier_between_warps())
               .promise(two_elements_per_thread())

@@ -37,6 +37,13 @@ Promise barriers_of_steps() {
       Counter::barriers_per_block, [](const Size& s) { return 2 * log2(s.block) + 2; },
       "one barrier after each step, and one before the first, are enough");
 }
+// Of the one thread that needs them, and as many again, which do no harm.
+template <int most>
+Promise fences_at_most_per_block() {
+  return at_most(
+      Counter::fences, [](const Size& s) { return most * s.blocks; },
+      "one thread of each block calls the fences, once before and once after what they order");
+}
 Promise five_shuffles() {
   return equal(
       Counter::shuffles, [](const Size& s) { return 5 * s.blocks * s.warps(); },
@@ -154,6 +161,7 @@ std::vector<Rung> hazards() {
           .promise(equal(
               Counter::launches, [](const Size&) { return 1.0; }, "one launch, whose last block finishes"))
           .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block"))
+          .promise(fences_at_most_per_block<3>())
           .promise(no_float_atomics())
           .promise(grid_fits_device())
           .promise(each_thread_reads_at_most([](const Size& s) {
@@ -173,6 +181,7 @@ std::vector<Rung> hazards() {
           .promise(equal(
               Counter::launches, [](const Size&) { return 1.0; }, "one launch, in which blocks take turns"))
           .promise(none(Counter::float_atomics, "under the lock, a block adds its sum by a load and a store"))
+          .promise(fences_at_most_per_block<4>())
           .promise(at_least(
               Counter::atomic_operations, [](const Size& s) { return 2 * s.blocks; },
               "each block takes the lock and gives it back"))

@@ -55,6 +55,7 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(pairs_in_place())
+              .promise(no_barrier_but_for_the_steps())
               .promise(stride_doubles())
               .promise(at_least(
                   Counter::divergent_branches, [](const Size& s) { return 3.0 * s.warps(); },
@@ -65,6 +66,7 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(pairs_in_place())
+              .promise(no_barrier_but_for_the_steps())
               .promise(stride_doubles())
               .promise(first_items_work()),
           Rung("halving_items")
@@ -72,6 +74,7 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(pairs_in_place())
+              .promise(no_barrier_but_for_the_steps())
               .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
               .promise(stride_halves())
               .promise(first_items_work()),
@@ -97,6 +100,7 @@ std::vector<Rung> opencl() {
               .promise(neighbours_read_neighbours())
               .promise(one_store_per_block())
               .promise(tree_of_halving_strides())
+              .promise(no_barrier_but_for_the_steps())
               .promise(the_whole_block_waits())};
 }
 

@@ -78,9 +78,10 @@ inline Promise grid_fills_device() {
       },
       "as many blocks are wanted as the device can hold at once");
 }
-inline Promise one_barrier_between_warps() {
-  return equal(Counter::barriers_per_block, one,
-               "the block must wait once, between the warps' sums and the first warp's last step");
+inline std::vector<Promise> one_barrier_between_warps() {
+  return {equal(Counter::barriers_per_block, one,
+                "the block must wait once, between the warps' sums and the first warp's last step"),
+          the_whole_block_waits()};
 }
 
 // How the work is spread: over the blocks, the warps and the lanes.

@@ -77,6 +77,14 @@ TEST(Regions, ARungIsToDoWhileTheOneThatItBuildsOnIs) {
   EXPECT_EQ(next_todo(regions, rungs, rungs[2])->rung, "a");
 }
 
+TEST(Regions, ARepairMayBeToDelete) {
+  const auto regions = regions_of("// BEGIN a\n// No fence is needed here.\n// END a\n");
+  Rung rungs[] = {Rung("a")};
+  rungs[0].broken();
+  EXPECT_EQ(next_todo(regions, rungs, rungs[0]), nullptr);
+  EXPECT_EQ(next_repair(regions, rungs[0]), nullptr);
+}
+
 std::string message_of(std::string_view source) {
   try {
     regions_of(source);

@@ -43,9 +43,12 @@ namespace {
 
 void check_dimension(const KernelEntry& entry, const char* what, const Dim3& size, const Dim3& limit) {
   if (size.count() == 0)
-    refuse(cudaErrorInvalidConfiguration, entry,
-           fmt::format("the {} is {}: every dimension must be at least 1 (for n = 0, skip the launch)", what,
-                       text(size)));
+    refuse(
+        cudaErrorInvalidConfiguration, entry,
+        fmt::format("the {} is {}: every dimension must be at least 1. A number of blocks "
+                    "is 0 where there are no elements, for which no launch is needed, and where a division "
+                    "rounds down to 0",
+                    what, text(size)));
   if (size.x > limit.x || size.y > limit.y || size.z > limit.z)
     refuse(cudaErrorInvalidConfiguration, entry,
            fmt::format("the {} is {}, larger than the device's limit {}", what, text(size), text(limit)));

@@ -63,9 +63,9 @@ void record(StreamTable& table, Event& event, Stream& stream) {
   if (!works_later() && is_over(stream.queue.last())) return pass();
   if (event.device != stream.device)
     throw Refusal(cudaErrorInvalidResourceHandle,
-                  fmt::format("the event belongs to device {}, but the stream to device {}: call "
-                              "cudaSetDevice({}) before cudaEventCreate",
-                              event.device, stream.device, stream.device));
+                  fmt::format("the event belongs to device {}, but the stream to device {}: record it in a "
+                              "stream of device {}, or call cudaSetDevice({}) before cudaEventCreate",
+                              event.device, stream.device, event.device, stream.device));
   event.over_at = stream.queue.push(table.before_work_in(stream), pass);
   stream.awaited.clear();
 }
