@@ -46,6 +46,7 @@ void Checker::synchronise(Notes& mine, const machine::Access& access, ptx::Synch
     if (!writes) return;
     BlockHistories::History& history = launches_.history_of(block);
     history.published_at.store(access.addresses[std::countr_zero(access.mask)], std::memory_order_relaxed);
+    history.published_by.store(access.operation.index, std::memory_order_relaxed);
     history.published.store(written_at, std::memory_order_release);
   };
   if (!releases && !reads && !logs_.any()) return publish();

@@ -86,8 +86,9 @@ inline Missing what_is_missing(const Accessor& a, unsigned lane, Cell earlier, b
   if (is_same_block(a, record) || !a.order.warps[warp].has_read_strongly) return Missing::order;
   const BlockHistories::History& history = a.launches.history_of(record.block);
   const Level needed = a.launches.between(a.record.block, record.block);
-  // Another write announces it; one to the same place may be this one.
+  // Another write announces it; one to the same place, or by the same instruction, may be this one.
   const bool was_published = earlier_wrote &&
+                             record.operation != history.published_by.load(std::memory_order_relaxed) &&
                              record.moment <= history.published.load(std::memory_order_acquire) &&
                              history.published_at.load(std::memory_order_relaxed) != a.access.addresses[lane];
   if (record.moment < history.released[static_cast<std::size_t>(needed)]) return Missing::address;

@@ -54,6 +54,13 @@ constexpr MistakenStep mistaken_steps[] = {
      },
      wrong_sign},
     {[](Kahan& k, float x) {
+       const float wanted = x + k.excess, rounded = k.sum + wanted;
+       k.excess = wanted - (rounded - k.sum);
+       k.sum = rounded;
+     },
+     "what is kept is what is still missing, and the next step adds it. The accumulator's other functions "
+     "subtract the excess, so it must have the opposite sign."},
+    {[](Kahan& k, float x) {
        const float wanted = x - k.excess;
        k.sum += wanted;
        k.excess = -wanted;

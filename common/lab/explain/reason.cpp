@@ -84,6 +84,17 @@ Diagnosis of_integer_bits(const Rung& rung, const Failure& failure, const Sequen
   return {};
 }
 
+// Whether fewer elements make the difference.
+bool is_right_with_a_quarter(const Rung& rung, const Failure& failure, bool& device_lost) {
+  Failure fewer = failure;
+  fewer.given.n /= 4;
+  const Sequence input = input_of(rung, fewer);
+  const Outcome outcome = run_once(*fewer.variant, fewer.given, input);
+  device_lost = device_lost || outcome.device_lost;
+  return outcome.error.empty() && outcome.results.size() == 1 &&
+         is_right(expect(rung, fewer.given, input, 0), outcome.results[0]);
+}
+
 } // namespace
 
 Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
@@ -96,7 +107,9 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
     if (!found.kind.empty() || device_lost) return found;
   }
   if (given.rows != 1) return {};
-  if (given.n == rung.emulated_n) return {"many-elements", rung.on_emulator_with, true};
+  const bool has_many = given.n != 0 && (given.n == rung.emulated_n || given.n == rung.larger_emulated_n);
+  if (has_many && is_right_with_a_quarter(rung, failure, device_lost))
+    return {"many-elements", rung.on_emulator_with, true};
   const auto result_on = [&](const Sequence& sequence) -> std::optional<double> {
     if (device_lost) return std::nullopt;
     Case same = given;

@@ -269,8 +269,9 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   for (const ValueGraph::Loss& loss : graph_.losses) losses.emplace(loss.node, &loss);
   struct Story {
     Indices elements;
-    NodeId node = 0;
+    NodeId node = 0; // of the first
     const ValueGraph::Loss* loss = nullptr;
+    bool is_one = true; // of all of them
   };
   std::map<std::tuple<bool, bool, std::uint32_t, std::uint32_t>, Story> stories;
   for (const std::size_t element : elements) {
@@ -285,6 +286,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
         stories[{loss != nullptr, loss && loss->overwritten,
                  loss ? loss->stored.place : graph_.node(end).where.place, loss ? loss->by.place : 0}];
     if (story.elements.empty()) story.node = end, story.loss = loss;
+    story.is_one = story.is_one && story.node == end;
     story.elements.push_back(element);
   }
   const auto& story = std::ranges::max_element(stories, {}, [](const auto& each) {
@@ -293,9 +295,11 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   const std::string value = words_.value_of(story.node);
   const Where& made = graph_.node(story.node).where;
   if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
-  const std::string which = story.elements.size() == missing
-                                ? ""
-                                : fmt::format("{}: ", in_words(story.elements, given_.n, given_.block));
+  const bool is_all = story.elements.size() == missing;
+  const std::string which =
+      (is_all ? "" : in_words(story.elements, given_.n, given_.block)) +
+      (story.is_one ? (is_all ? "" : ": ")
+                    : fmt::format("{}lement {}, for example: ", is_all ? "E" : "; e", story.elements[0]));
   const bool is_loaded = graph_.node(story.node).kind == NodeKind::loaded;
   const auto result = std::ranges::find(graph_.roots, story.node);
   if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin());
@@ -323,7 +327,7 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   if (!story.loss) {
     kind_ = "not-used";
     if (counts_.is_selection())
-      return sentence("{}{} {} {}, and nothing compares that with another value.", which, words_.who(made),
+      return sentence("{}{} {} {}, and after that it is lost.", which, words_.who(made),
                       is_loaded ? "reads" : "has", value);
     return sentence("{}{} {} {}, and nothing that is used is made of that.", which, words_.who(made),
                     is_loaded ? "reads" : "has", value);
@@ -564,7 +568,10 @@ std::string Explanation::explain_terms() {
     Indices of_row;
     for (std::size_t j = begin; j < begin + columns_; ++j)
       if (counts_.of_element(j) != 0) of_row.push_back(j - begin);
-    const Where& read = graph_.node(counts_.loads_of(i).front()).where;
+    const std::vector<NodeId>& loads = counts_.loads_of(i);
+    const auto counting =
+        std::ranges::find_if(loads, [&](NodeId load) { return counts_.of_node(load) != 0; });
+    const Where& read = graph_.node(*counting).where;
     const bool one = of_row.size() == 1;
     const std::string which =
         of_row.size() == columns_ && !one ? "all elements" : in_words(of_row, columns_, given_.block);

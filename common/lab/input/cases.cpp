@@ -153,13 +153,18 @@ static std::vector<Case> all_cases(const Rung& rung, const Variant& variant, con
     cases.push_back({Kind::rounding, 257, 1, block, 0});
     cases.push_back({Kind::rounding, large, 1, block, 0});
   }
-  if (there.emulated && rung.emulated_n != 0) cases.push_back({Kind::exact, rung.emulated_n, 1, block, 0});
+  const bool is_tried = !rung.emulated_type || *rung.emulated_type == variant.type;
+  if (there.emulated && rung.emulated_n != 0 && is_tried) {
+    const bool larger = rung.larger_emulated_n != 0 && there.memory >= rung.memory_for_larger;
+    cases.push_back({Kind::exact, larger ? rung.larger_emulated_n : rung.emulated_n, 1, block, 0});
+  }
   if (has_signs(rung, variant))
     cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
   if (rung.stalling) {
     for (const Kind kind : {Kind::stalling, Kind::quarters, Kind::lone_ones}) {
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});
     }
+    if (rung.is_kahan) cases.push_back({Kind::excesses, std::size_t{1} << 20, 1, block, 0});
   }
   if (rung.cancelling) cases.push_back({Kind::cancelling, std::min(std::size_t{1} << 20, most), 1, block, 0});
   if (!options.block) { // another number of threads per block

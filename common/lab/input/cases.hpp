@@ -11,6 +11,7 @@ struct Devices {
   unsigned count = 1;
   bool emulated = false;
   unsigned largest_block = 1024;
+  std::size_t memory = 0; // bytes
 };
 
 // The cases that a variant is tried on, smallest first.

@@ -32,6 +32,7 @@ enum class Kind {
   stalling,
   quarters,
   lone_ones,
+  excesses,
   cancelling,
   mixed_signs,
   scores,

@@ -121,7 +121,8 @@ bool CaseJudge::has_telling_failure() const {
 void CaseJudge::judge_variant(const Variant& variant) {
   const std::string prefix = prefix_of(rung_, variant);
   std::vector<Case> cases =
-      cases_for(rung_, variant, options_, {devices_for(variant), on_emulator(), device().largest_block});
+      cases_for(rung_, variant, options_,
+                {devices_for(variant), on_emulator(), device().largest_block, device().memory});
   for (auto given = cases.begin(); given != cases.end(); ++given) {
     if (is_over()) return;
     if (takes_long(*given) && (has_hazard() || breaks_promise())) return;

@@ -224,7 +224,8 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
     const std::string name = fmt::format("technique: the kernel with another operator, {}, {}, ",
                                          name_of(variant.own_operator), name_of(variant.type));
     for (const Case& given :
-         cases_for(rung, variant, options, {devices_for(variant), on_emulator(), device().largest_block})) {
+         cases_for(rung, variant, options,
+                   {devices_for(variant), on_emulator(), device().largest_block, device().memory})) {
       if (given.n > 150'000) continue; // what is written out in the kernel shows with several blocks
       Check check = check_for(given, name);
       const Sequence input =
@@ -236,8 +237,9 @@ std::vector<Check> check_other_operators(const Rung& rung, const Options& option
         check.message = fmt::format(
             "the same kernel is right for {} but wrong for another operator that the lab gives it, {}: from "
             "{} elements it made {:.0f}, {:.0f} expected. So something that belongs to {} is hard-coded in "
-            "the kernel: the initial value, or how two values are combined. It must take both from the "
-            "operator that it is given",
+            "the kernel: the initial value, what stands for a missing element, or how two values are "
+            "combined. "
+            "It must take all of them from the operator that it is given",
             name_of(rung.op), name_of(variant.own_operator), given.n,
             outcome.results.empty() ? 0 : outcome.results[0], expected, name_of(rung.op));
       }

@@ -19,9 +19,10 @@ std::vector<Rung> grid_stride() {
   return {
       Rung("thread_sums")
           .same_bits()
-          .tried_on_emulator_with((1 << 24) + 1001,
-                                  "With fewer elements it is right. A float counts in ones only up to 2^24 = "
-                                  "16777216: is an index or a counter a float?")
+          .tried_on_emulator_with(
+              (1 << 24) + 1001,
+              "With a quarter as many elements it is right. A float counts in ones only up to 2^24 = "
+              "16777216: is an index or a counter a float?")
           .finishes_on_host([](const Size& s) { return double(s.block); })
           .depth([](const Size& s) { return double(ceil_div(s.n, s.block) + s.block); })
           .promise(equal(Counter::blocks, one, "one block walks over the whole array"))

@@ -107,6 +107,7 @@ std::vector<Rung> precision() {
           .promise(at_least(
               Counter::double_instructions, [](const Size& s) { return double(s.n) / 32; },
               "each element must be added in double"))
+          .promise(none(Counter::float_additions, "each addition must be done in double, not in floats"))
           .promise(at_most(
               Counter::double_instructions,
               [](const Size& s) {

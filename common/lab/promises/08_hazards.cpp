@@ -3,8 +3,10 @@
 namespace lab::promises {
 namespace {
 
-// Of the matrix of index_overflow, 4 MiB each: more bytes than an int can count, or an unsigned.
-constexpr unsigned most_rows = 600, rows_beyond_unsigned = 1100;
+// Of the matrix of index_overflow, 4 MiB each: more bytes than an int can count, or an unsigned; or more
+// words of 4 bytes than an int, for which the device needs some more memory than they take.
+constexpr unsigned most_rows = 600, rows_beyond_unsigned = 1100, rows_beyond_int_in_words = 2100;
+constexpr std::size_t memory_for_those = std::size_t{18} << 30;
 
 double depth_of_elements(const Size& s) {
   return 32.0 + log2(s.block) + ceil_div(s.n, 32);
@@ -214,8 +216,9 @@ std::vector<Rung> hazards() {
           .up_to([](const Size&) { return double(most_rows); })
           .tried_on_emulator_with(
               rows_beyond_unsigned,
-              "With fewer rows it is right. Here row * pitch is more than 2^32 - 1, and an "
+              "With a quarter as many rows it is right. Here row * pitch is more than 2^32 - 1, and an "
               "unsigned starts again at 0: is the product of 64 bits, and the offset too?")
+          .or_with(rows_beyond_int_in_words, memory_for_those)
           .promise(one_thread_per_element())
           .promise(each_thread_reads_at_most(one_element))
           .promise(reads_each_element_once())

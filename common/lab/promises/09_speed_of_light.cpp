@@ -95,8 +95,10 @@ std::vector<Rung> speed_of_light() {
               "the thread that stores the block's sum calls the fence, and no other one"))
           .same_bits(),
       Rung("champion")
-          .tried_on_emulator_with(200'003, "So many doubles make more than 32 blocks, whose words one warp "
-                                           "collects, so it takes several steps.")
+          .tried_on_emulator_with(200'003,
+                                  "So many doubles make more than 32 blocks, whose words one warp "
+                                  "collects, so it takes several steps.",
+                                  Type::float64)
           .tried_on_small_device(700'003,
                                  "There are more tiles than blocks here: each block must go on to every "
                                  "gridDim.x-th tile after its first one, and the last tile, which is not "

@@ -41,6 +41,12 @@ Promise stride_halves() {
       Counter::global_load_sectors, [](const Size& s) { return s.n / 4.0 + 3 * log2(s.block); },
       "the stride must halve, so that working items read neighbouring elements, which share sectors");
 }
+// Only the first item's element is its own; it also stores the result.
+Promise first_item_in_every_step() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return log_ceil(s.n, 2) + 1; },
+      "item i must work on element 2 * stride * i, so that item 0 adds to element 0 in every step");
+}
 Promise first_items_work() {
   return at_most(
       Counter::divergent_branches, [](const Size& s) { return 3 * log2(s.block) * s.blocks; },
@@ -66,6 +72,7 @@ std::vector<Rung> opencl() {
               .up_to(two_per_item)
               .depth(depth_of_tree)
               .promise(pairs_in_place())
+              .promise(first_item_in_every_step())
               .promise(no_barrier_but_for_the_steps())
               .promise(stride_doubles())
               .promise(first_items_work()),

@@ -11,6 +11,7 @@
 
 #include "lab.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace lab {
@@ -110,9 +111,13 @@ public:
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& up_to_columns(std::size_t columns) { return max_columns = columns, *this; }
   // Beyond what it takes elsewhere, since there memory that nobody accesses occupies none.
-  // `what`: what shows there, if anything is wrong.
-  Rung& tried_on_emulator_with(std::size_t n, const char* what) {
-    return emulated_n = n, on_emulator_with = what, *this;
+  // `what`: what shows there, if it is wrong but right with a quarter as many. `of`: only of this type.
+  Rung& tried_on_emulator_with(std::size_t n, const char* what, std::optional<Type> of = std::nullopt) {
+    return emulated_n = n, on_emulator_with = what, emulated_type = of, *this;
+  }
+  // With so many instead, where the emulated device has so many bytes of memory.
+  Rung& or_with(std::size_t n, std::size_t memory) {
+    return larger_emulated_n = n, memory_for_larger = memory, *this;
   }
   // A matrix this wide is among those that it is tried on.
   Rung& tried_with_columns(std::size_t columns) { return wide_columns = columns, *this; }
@@ -203,7 +208,8 @@ public:
   unsigned elements_per_thread = 0; // as the lab's main() gives it
   Operator op = Operator::add;
   RowFunction row_function = RowFunction::none;
-  std::size_t max_columns = static_cast<std::size_t>(-1), wide_columns = 0, emulated_n = 0;
+  std::size_t max_columns = static_cast<std::size_t>(-1), wide_columns = 0, emulated_n = 0,
+              larger_emulated_n = 0, memory_for_larger = 0;
   const char* base = nullptr;
   Formula max_n = nullptr; // null: any n
   unsigned min_block = 32, max_block = 1024;
@@ -218,6 +224,7 @@ public:
   Formula walking_threads = nullptr;
   std::size_t small_device_n = 0;
   const char *on_small_device = "", *on_emulator_with = "";
+  std::optional<Type> emulated_type;
   bool overwrites_input = false, cannot_be_right = false;
   int promise_capability = 0, least_capability = 0;
   double least_bandwidth = 0;

@@ -299,8 +299,8 @@ TEST(WhereValuesWent, AMaximumThatAThreadGoesOnWithout) {
   run.load(1, 0, 1);
   const Diagnosis said = run.said(a, 1);
   EXPECT_EQ(said.kind, "not-used");
-  EXPECT_EQ(said.text, "The maximum is element 1. In line 10, thread 1 of block 0 reads element 1, and goes "
-                       "on without it.");
+  EXPECT_EQ(said.text, "The maximum is element 1. In line 10, thread 1 of block 0 reads element 1, and "
+                       "after that it is lost.");
 }
 
 TEST(WhereValuesWent, TheResultOfNoElements) {
