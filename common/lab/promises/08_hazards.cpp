@@ -39,6 +39,13 @@ Promise barriers_of_steps() {
       Counter::barriers_per_block, [](const Size& s) { return 2 * log2(s.block) + 2; },
       "one barrier after each step, and one before the first, are enough");
 }
+// Several times what any of these kernels takes. Where blocks wait for others, their loops may take more.
+Promise as_fast_as_meant() {
+  return at_most(
+      Counter::thread_instructions, [](const Size& s) { return 64.0 * s.n + 512.0 * s.blocks * s.block; },
+      "the kernel must stay as fast as it was meant to be, and this is far more than the loads, the additions "
+      "and the steps take");
+}
 // Of the one thread that needs them, and as many again, which do no harm.
 template <int most>
 Promise fences_at_most_per_block() {
@@ -70,6 +77,7 @@ std::vector<Rung> hazards() {
       Rung("missing_barrier")
           .broken()
           .depth(depth_of_walk)
+          .promise(as_fast_as_meant())
           .promise(grid_stride_walk())
           .promise(tree_of_halving_strides())
           .promise(barriers_of_steps())
@@ -77,6 +85,7 @@ std::vector<Rung> hazards() {
       Rung("divergent_barrier")
           .broken()
           .depth(depth_of_walk)
+          .promise(as_fast_as_meant())
           .promise(grid_stride_walk())
           .promise(tree_of_halving_strides())
           .promise(barriers_of_steps())
@@ -85,6 +94,7 @@ std::vector<Rung> hazards() {
       Rung("unwritten_shared")
           .broken()
           .depth(depth_of_elements)
+          .promise(as_fast_as_meant())
           .promise(one_element_per_thread())
           .promise(tree_of_halving_strides())
           .promise(barriers_of_steps())
@@ -99,6 +109,7 @@ std::vector<Rung> hazards() {
           .broken()
           .block_sizes(64, 1024)
           .depth(depth_of_walk)
+          .promise(as_fast_as_meant())
           .promise(grid_stride_walk())
           .promise(tree_by_all_threads())
           .promise(equal(
@@ -109,6 +120,7 @@ std::vector<Rung> hazards() {
       Rung("absent_lanes")
           .broken()
           .depth(depth_of_elements)
+          .promise(as_fast_as_meant())
           .promise(at_least(
               Counter::shuffles, [](const Size& s) { return 5 * working_warps(s); },
               "five shuffles add up each warp that has an element"))
@@ -126,6 +138,7 @@ std::vector<Rung> hazards() {
       Rung("stale_reads")
           .broken()
           .depth(depth_of_walk)
+          .promise(as_fast_as_meant())
           .promise(grid_stride_walk())
           .promise(warps_and_then_their_sums())
           .promise(one_atomic_per_block())
@@ -160,6 +173,7 @@ std::vector<Rung> hazards() {
           .broken()
           .same_bits()
           .depth(depth_of_walk)
+          .promise(as_fast_as_meant())
           .promise(equal(
               Counter::launches, [](const Size&) { return 1.0; }, "one launch, whose last block finishes"))
           .promise(equal(Counter::atomic_operations, once_per_block, "one ticket per block"))
@@ -200,12 +214,14 @@ std::vector<Rung> hazards() {
           .broken()
           .tried_beyond_32_bits(Beyond32Bits::in_tiles)
           .depth(depth_of_elements)
+          .promise(as_fast_as_meant())
           .promise(one_element_per_thread())
           .promise(two_stages())
           .promise(one_atomic_per_block()),
       Rung("wrong_identity")
           .broken()
           .with(Operator::max)
+          .promise(as_fast_as_meant())
           .promise(grid_fits_device())
           .promise(walk_is_spread())
           .promise(neighbours_read_neighbours())
@@ -219,6 +235,7 @@ std::vector<Rung> hazards() {
               "With a quarter as many rows it is right. Here row * pitch is more than 2^32 - 1, and an "
               "unsigned starts again at 0: is the product of 64 bits, and the offset too?")
           .or_with(rows_beyond_int_in_words, memory_for_those)
+          .promise(as_fast_as_meant())
           .promise(one_thread_per_element())
           .promise(each_thread_reads_at_most(one_element))
           .promise(reads_each_element_once())
