@@ -2,6 +2,7 @@
 #include "runtime/devices/devices.hpp"
 #include "runtime/graphs/graph_memory.hpp"
 #include "runtime/graphs/graph_table.hpp"
+#include "runtime/graphs/graph_work.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
@@ -268,8 +269,13 @@ using namespace warpfold::runtime;
 
 extern "C" {
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t event_handle, unsigned flags) {
   return entry("cudaStreamWaitEvent", [&] {
+    if (flags & ~unsigned{cudaEventWaitExternal}) return cudaErrorInvalidValue;
+    if (flags != 0) {
+      if (!is_captured(stream_handle)) return cudaErrorIllegalState;
+      return submit(stream_handle, cudaGraphNodeTypeWaitEvent, event_work(event_handle));
+    }
     StreamTable& table = StreamTable::get();
     std::lock_guard lock(table.mutex);
     Stream& stream = table.stream(stream_handle);

@@ -97,8 +97,28 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* node, cudaGraph_t graph,
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph,
                                        const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
-  return add_node("cudaGraphAddChildGraphNode", node, graph, dependencies, count, cudaGraphNodeTypeGraph,
-                  [&] { return child_work(child); });
+  return with_table("cudaGraphAddChildGraphNode", [&](GraphTable& table) {
+    if (!node) return cudaErrorInvalidValue;
+    auto copy = std::make_shared<ChildGraph>(table.graph(child));
+    GraphNode* const added =
+        table.graph(graph).add(cudaGraphNodeTypeGraph, Work(), nodes_behind(dependencies, count));
+    added->child = std::move(copy);
+    *node = reinterpret_cast<cudaGraphNode_t>(added);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                        const cudaGraphNode_t* dependencies, size_t count,
+                                        cudaEvent_t event) {
+  return add_node("cudaGraphAddEventRecordNode", node, graph, dependencies, count,
+                  cudaGraphNodeTypeEventRecord, [&] { return event_work(event); });
+}
+
+cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* node, cudaGraph_t graph,
+                                      const cudaGraphNode_t* dependencies, size_t count, cudaEvent_t event) {
+  return add_node("cudaGraphAddEventWaitNode", node, graph, dependencies, count, cudaGraphNodeTypeWaitEvent,
+                  [&] { return event_work(event); });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph,
@@ -119,6 +139,8 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
   case cudaGraphNodeTypeMemcpy:
   case cudaGraphNodeTypeMemset:
   case cudaGraphNodeTypeHost:
+  case cudaGraphNodeTypeEventRecord:
+  case cudaGraphNodeTypeWaitEvent:
     return add_node("cudaGraphAddNode", node, graph, dependencies, count, parameters->type,
                     [&] { return work_of(*parameters); });
   case cudaGraphNodeTypeGraph:
@@ -149,7 +171,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
   }
   default:
     return entry("cudaGraphAddNode", []() -> cudaError_t {
-      throw Refusal(cudaErrorNotSupported, "nodes of events and of semaphores are not supported");
+      throw Refusal(cudaErrorNotSupported, "nodes of semaphores are not supported");
     });
   }
 }

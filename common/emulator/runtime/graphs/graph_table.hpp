@@ -21,6 +21,7 @@ struct ExecutableGraph {
     Work work;
     std::vector<std::size_t> after; // the steps that it depends on
     std::shared_ptr<GraphMemory> memory;
+    std::vector<Step> inner; // of a child graph: what it does instead of `work`
     bool enabled = true;
   };
   // What the graph's conditional nodes depend on, and those within them.
@@ -29,6 +30,7 @@ struct ExecutableGraph {
   std::shared_ptr<const void> instance = std::make_shared<int>();
   unsigned long long flags = 0;       // cudaGraphInstantiateFlags
   std::shared_ptr<Event> last_launch; // CUDA lets no two launches of it overlap; null: none yet
+  UserObjects objects;
 };
 
 // Graphs that captures and the program made, and those that are ready to run. Lock `mutex` around every use.

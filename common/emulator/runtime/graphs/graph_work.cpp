@@ -95,12 +95,9 @@ Work host_work(const cudaHostNodeParams& parameters) {
   return HostWork{parameters};
 }
 
-Work child_work(cudaGraph_t child) {
-  if (graph_of(child).has_memory_nodes())
-    throw Refusal(cudaErrorNotSupported, "the child graph allocates memory");
-  if (graph_of(child).has_conditions())
-    throw Refusal(cudaErrorNotSupported, "the child graph has conditional nodes");
-  return [steps = steps_of(graph_of(child))] { return run_steps(steps); };
+Work event_work(cudaEvent_t event) {
+  check_event(event);
+  return EventWork{event};
 }
 
 #if CUDART_VERSION >= 13000
@@ -128,11 +125,15 @@ Work work_of(const cudaGraphNodeParams& parameters) {
     host.fn = parameters.host.fn, host.userData = parameters.host.userData;
     return host_work(host);
   }
+  case cudaGraphNodeTypeEventRecord:
+    return event_work(parameters.eventRecord.event);
+  case cudaGraphNodeTypeWaitEvent:
+    return event_work(parameters.eventWait.event);
   default:
     throw Refusal(
         cudaErrorNotSupported,
         "of this kind of node, the emulator cannot take parameters here: it can of kernels, copies, "
-        "memsets and host functions");
+        "memsets, host functions and events");
   }
 }
 #endif

@@ -20,6 +20,12 @@ struct HostWork {
   cudaHostNodeParams parameters;
   cudaError_t operator()() const;
 };
+// Of a node that records an event or waits for one. A launch does it for the graph as a whole: it waits for
+// the events before, and they are complete after it.
+struct EventWork {
+  cudaEvent_t event;
+  cudaError_t operator()() const { return cudaSuccess; }
+};
 
 // These throw Refusal for parameters that CUDA would refuse. The arguments of a launch are copied now, as
 // CUDA guarantees for kernel nodes.
@@ -32,11 +38,10 @@ Work copy_from_symbol_work(void* destination, const void* symbol, std::size_t by
                            cudaMemcpyKind kind);
 Work fill_work(const cudaMemsetParams& parameters);
 Work host_work(const cudaHostNodeParams& parameters);
-// What the graph does as it is now: CUDA copies it into the node.
-Work child_work(cudaGraph_t child);
+Work event_work(cudaEvent_t event);
 
 #if CUDART_VERSION >= 13000
-// Of a kernel, a copy, a memset or a host function. Throws Refusal for other kinds.
+// Of a kernel, a copy, a memset, a host function or an event. Throws Refusal for other kinds.
 Work work_of(const cudaGraphNodeParams& parameters);
 #endif
 

@@ -2,9 +2,11 @@
 #include "runtime/graphs/conditions.hpp"
 #include "runtime/graphs/graph_memory.hpp"
 #include "runtime/graphs/graph_table.hpp"
+#include "runtime/graphs/graph_work.hpp"
 #include "runtime/ordering/ordering.hpp"
 
 #include <algorithm>
+#include <list>
 
 namespace warpfold::runtime {
 
@@ -72,9 +74,13 @@ std::vector<const GraphNode*> in_order(const Graph& graph) {
 
 cudaError_t run_steps(const std::vector<ExecutableGraph::Step>& steps) {
   std::vector<ordering::Step> to_do;
+  std::list<Work> children;
   static const Work nothing;
-  for (const auto& step : steps)
-    to_do.push_back({step.type, step.enabled ? &step.work : &nothing, &step.after});
+  for (const auto& step : steps) {
+    const Work* work = step.enabled ? &step.work : &nothing;
+    if (!step.inner.empty()) work = &children.emplace_back([&step] { return run_steps(step.inner); });
+    to_do.push_back({step.type, work, &step.after});
+  }
   return ordering::carry_out(to_do);
 }
 
@@ -86,12 +92,44 @@ std::vector<ExecutableGraph::Step> steps_of(const Graph& graph) {
     for (const GraphNode* dependency : node->dependencies) after.push_back(place.at(dependency));
     place[node] = steps.size();
     Work work = node->condition ? node->condition->work() : node->work;
-    steps.push_back({node, node->type, std::move(work), std::move(after), node->memory, true});
+    auto inner = node->child ? steps_of(graph_of(node->child->handle)) : std::vector<ExecutableGraph::Step>();
+    steps.push_back({node, node->type, std::move(work), std::move(after), node->memory, std::move(inner)});
   }
   return steps;
 }
 
 namespace {
+
+// The nodes of events in one launch. What they wait for, the whole graph waits for; and an event that one of
+// them records is complete once the graph is, but has the time at which the node was reached.
+class EventNodes {
+public:
+  void prepare(std::vector<ExecutableGraph::Step>& steps, cudaStream_t stream) {
+    for (auto& step : steps) {
+      prepare(step.inner, stream);
+      const auto* const work = step.work.target<EventWork>();
+      if (!work) continue;
+      if (is_captured(stream))
+        throw Refusal(cudaErrorNotSupported, "a graph with nodes of events is launched into a captured stream");
+      const cudaEvent_t event = work->event;
+      if (step.type == cudaGraphNodeTypeWaitEvent) {
+        if (const cudaError_t error = cudaStreamWaitEvent(stream, event, 0); error != cudaSuccess)
+          throw Refusal(error, "a node's event is not there any more");
+        continue;
+      }
+      check_event(event);
+      auto time = std::make_shared<EventTime>();
+      step.work = [time] { return *time = EventTime::clock::now(), cudaSuccess; };
+      recorded_.emplace_back(event, std::move(time));
+    }
+  }
+  void record(cudaStream_t stream) const {
+    for (const auto& [event, time] : recorded_) record_event(event, stream, time);
+  }
+
+private:
+  std::vector<std::pair<cudaEvent_t, std::shared_ptr<EventTime>>> recorded_;
+};
 
 void collect_conditions(const Graph& graph, std::vector<unsigned long long>& found) {
   for (const auto& node : graph.nodes) {
@@ -113,6 +151,7 @@ cudaError_t instantiate(const char* caller, cudaGraphExec_t* executable, cudaGra
     made->steps = steps_of(graph);
     collect_conditions(graph, made->conditions);
     made->flags = flags;
+    made->objects = graph.objects;
     graph.instance = made->instance;
     *executable = reinterpret_cast<cudaGraphExec_t>(made.get());
     table.executables[made.get()] = std::move(made);
@@ -134,6 +173,26 @@ void discard(Graph* graph) {
   GraphTable& table = GraphTable::get();
   std::lock_guard lock(table.mutex);
   const auto gone = table.graphs.extract(graph); // its conditional nodes discard their own graphs
+}
+
+std::unique_ptr<Graph> copy_of(const Graph& graph) {
+  if (graph.has_memory_nodes())
+    throw Refusal(cudaErrorNotSupported,
+                  "a graph that allocates memory can be neither cloned nor another's child");
+  if (graph.has_conditions())
+    throw Refusal(cudaErrorNotSupported,
+                  "a graph with conditional nodes can be neither cloned nor another's child");
+  auto made = std::make_unique<Graph>();
+  made->objects = graph.objects;
+  std::map<const GraphNode*, GraphNode*> copies;
+  for (const GraphNode* node : in_order(graph)) {
+    std::vector<GraphNode*> dependencies;
+    for (const GraphNode* dependency : node->dependencies) dependencies.push_back(copies.at(dependency));
+    GraphNode* const copy = copies[node] = made->add(node->type, node->work, std::move(dependencies));
+    copy->original = node, copy->attributes = node->attributes;
+    if (node->child) copy->child = std::make_shared<ChildGraph>(graph_of(node->child->handle));
+  }
+  return made;
 }
 
 Graph& graph_of(cudaGraph_t handle) {
@@ -166,19 +225,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphClone(cudaGraph_t* clone, cudaGraph_t original) {
   return with_table("cudaGraphClone", [&](GraphTable& table) {
     if (!clone) return cudaErrorInvalidValue;
-    if (table.graph(original).has_memory_nodes())
-      throw Refusal(cudaErrorNotSupported, "a graph that allocates memory cannot be cloned");
-    if (table.graph(original).has_conditions())
-      throw Refusal(cudaErrorNotSupported, "a graph with conditional nodes cannot be cloned");
-    auto made = std::make_unique<Graph>();
-    std::map<const GraphNode*, GraphNode*> copy_of;
-    for (const GraphNode* node : in_order(table.graph(original))) {
-      std::vector<GraphNode*> dependencies;
-      for (const GraphNode* dependency : node->dependencies) dependencies.push_back(copy_of.at(dependency));
-      copy_of[node] = made->add(node->type, node->work, std::move(dependencies));
-      copy_of[node]->original = node, copy_of[node]->attributes = node->attributes;
-    }
-    *clone = keep(std::move(made));
+    *clone = keep(copy_of(table.graph(original)));
     return cudaSuccess;
   });
 }
@@ -209,7 +256,10 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t graph,
     if (info)
       *info = {same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged, nullptr, nullptr};
     if (!same) return cudaErrorGraphExecUpdateFailure;
-    for (std::size_t i = 0; i < steps.size(); ++i) executable.steps[i].work = std::move(steps[i].work);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      executable.steps[i].work = std::move(steps[i].work);
+      executable.steps[i].inner = std::move(steps[i].inner);
+    }
     return cudaSuccess;
   });
 }
@@ -225,20 +275,26 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
     std::vector<ExecutableGraph::Step> steps;
     std::vector<unsigned long long> conditions;
     std::shared_ptr<Event> last;
+    UserObjects objects;
     GraphTable& table = GraphTable::get();
     {
       std::lock_guard lock(table.mutex);
       ExecutableGraph& executable = table.executable(handle);
       steps = executable.steps, conditions = executable.conditions, last = executable.last_launch;
+      objects = executable.objects;
       for (const auto& step : steps)
         if (step.type == cudaGraphNodeTypeMemAlloc)
           step.memory->launch(executable.flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
     }
+    EventNodes events;
+    events.prepare(steps, stream);
     const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
-                                             [steps = std::move(steps), conditions = std::move(conditions)] {
+                                             [steps = std::move(steps), conditions = std::move(conditions),
+                                              objects = std::move(objects)] {
                                                for (const auto handle : conditions) restore_condition(handle);
                                                return run_steps(steps);
                                              });
+    if (error == cudaSuccess) events.record(stream);
     std::lock_guard lock(table.mutex);
     if (const auto found = table.executables.find(handle); found != table.executables.end())
       found->second->last_launch = std::move(last);

@@ -1,6 +1,7 @@
 // Graphs, which keep work to be done later, and the capture of streams into them.
 #pragma once
 
+#include "runtime/graphs/user_objects.hpp"
 #include "runtime/streams/streams.hpp"
 
 #include <memory>
@@ -11,6 +12,7 @@ namespace warpfold::runtime {
 
 class Condition;
 class GraphMemory;
+struct ChildGraph;
 
 struct GraphNode {
   cudaGraphNodeType type{};
@@ -21,6 +23,7 @@ struct GraphNode {
   std::vector<void*> arguments;         // of a kernel, as the program was last given them
   Attributes attributes;                // of a kernel
   std::shared_ptr<Condition> condition; // that it depends on; its work is then the condition's
+  std::shared_ptr<ChildGraph> child;    // what it does instead of its work
 };
 
 struct Graph {
@@ -31,12 +34,24 @@ struct Graph {
   bool has_memory_nodes() const;
   bool has_conditions() const;
   std::weak_ptr<const void> instance; // with memory nodes, there may be one at a time
+  UserObjects objects;
 };
 
 // Hands a graph to the program, and takes one from it. The second throws Refusal if it is not a live graph.
 cudaGraph_t keep(std::unique_ptr<Graph> graph);
 void discard(Graph* graph);
 Graph& graph_of(cudaGraph_t handle);
+// Throws Refusal if it has nodes that exist once: those of memory and of conditions.
+std::unique_ptr<Graph> copy_of(const Graph& graph);
+
+// A node's own copy of a graph, which the program may change. It lives as long as the node does.
+struct ChildGraph {
+  const cudaGraph_t handle;
+  explicit ChildGraph(const Graph& original) : handle(keep(copy_of(original))) {}
+  ~ChildGraph() { discard(reinterpret_cast<Graph*>(handle)); }
+  ChildGraph(const ChildGraph&) = delete;
+  ChildGraph& operator=(const ChildGraph&) = delete;
+};
 
 // The nodes so ordered that each comes after what it depends on. Throws Refusal if they form a cycle.
 std::vector<const GraphNode*> in_order(const Graph& graph);

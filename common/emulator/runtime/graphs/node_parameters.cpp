@@ -18,9 +18,18 @@ cudaError_t set_in_graph(const char* caller, cudaGraphNode_t handle, cudaGraphNo
   });
 }
 
+ExecutableGraph::Step* find_step(std::vector<ExecutableGraph::Step>& steps, const GraphNode* node) {
+  for (auto& step : steps) {
+    if (step.node == node) return &step;
+    if (ExecutableGraph::Step* const inner = find_step(step.inner, node)) return inner;
+  }
+  return nullptr;
+}
+
 ExecutableGraph::Step& step_of(GraphTable& table, cudaGraphExec_t executable, cudaGraphNode_t node) {
-  for (auto& step : table.executable(executable).steps)
-    if (step.node == reinterpret_cast<const GraphNode*>(node)) return step;
+  auto& steps = table.executable(executable).steps;
+  if (ExecutableGraph::Step* const step = find_step(steps, reinterpret_cast<const GraphNode*>(node)))
+    return *step;
   throw Refusal(cudaErrorInvalidValue, "the executable graph was not made of a graph with this node");
 }
 
@@ -51,6 +60,15 @@ cudaError_t get(const char* caller, cudaGraphNode_t handle, cudaGraphNodeType ty
     const GraphNode& node = table.node(handle);
     if (!out || node.type != type) return cudaErrorInvalidValue;
     *out = work_in<NodeWork>(node).parameters;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t get_event(const char* caller, cudaGraphNode_t handle, cudaGraphNodeType type, cudaEvent_t* out) {
+  return with_table(caller, [&](GraphTable& table) {
+    const GraphNode& node = table.node(handle);
+    if (!out || node.type != type) return cudaErrorInvalidValue;
+    *out = work_in<EventWork>(node).event;
     return cudaSuccess;
   });
 }
@@ -192,8 +210,54 @@ cudaError_t cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t executabl
 
 cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                                  cudaGraph_t child) {
-  return set_in_executable("cudaGraphExecChildGraphNodeSetParams", executable, node, cudaGraphNodeTypeGraph,
-                           [&] { return child_work(child); });
+  return with_table("cudaGraphExecChildGraphNodeSetParams", [&](GraphTable& table) {
+    ExecutableGraph::Step& step = step_of(table, executable, node);
+    if (step.type != cudaGraphNodeTypeGraph) return cudaErrorInvalidValue;
+    step.inner = steps_of(*copy_of(table.graph(child)));
+    return cudaSuccess;
+  });
+}
+
+// Changes to it are in what is instantiated after them.
+cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t handle, cudaGraph_t* graph) {
+  return with_table("cudaGraphChildGraphNodeGetGraph", [&](GraphTable& table) {
+    const GraphNode& node = table.node(handle);
+    if (!graph || node.type != cudaGraphNodeTypeGraph) return cudaErrorInvalidValue;
+    if (!node.child)
+      throw Refusal(cudaErrorNotSupported, "the graph of this node is not known, since it was captured");
+    *graph = node.child->handle;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return get_event("cudaGraphEventRecordNodeGetEvent", node, cudaGraphNodeTypeEventRecord, event);
+}
+
+cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t* event) {
+  return get_event("cudaGraphEventWaitNodeGetEvent", node, cudaGraphNodeTypeWaitEvent, event);
+}
+
+cudaError_t cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return set_in_graph("cudaGraphEventRecordNodeSetEvent", node, cudaGraphNodeTypeEventRecord,
+                      [&] { return event_work(event); });
+}
+
+cudaError_t cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+  return set_in_graph("cudaGraphEventWaitNodeSetEvent", node, cudaGraphNodeTypeWaitEvent,
+                      [&] { return event_work(event); });
+}
+
+cudaError_t cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                 cudaEvent_t event) {
+  return set_in_executable("cudaGraphExecEventRecordNodeSetEvent", executable, node,
+                           cudaGraphNodeTypeEventRecord, [&] { return event_work(event); });
+}
+
+cudaError_t cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                               cudaEvent_t event) {
+  return set_in_executable("cudaGraphExecEventWaitNodeSetEvent", executable, node, cudaGraphNodeTypeWaitEvent,
+                           [&] { return event_work(event); });
 }
 
 cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, cudaMemsetParams* parameters) {

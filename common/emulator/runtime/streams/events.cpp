@@ -1,6 +1,7 @@
 // Events. With one device, an event is complete as soon as it is recorded (streams.hpp explains why); its
 // time is the host's clock.
 #include "runtime/devices/devices.hpp"
+#include "runtime/graphs/graph_work.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
@@ -53,7 +54,7 @@ cudaError_t create(const char* caller, cudaEvent_t* handle, unsigned flags) {
 // The moment comes when the stream gets there, at once if it has nothing left to do.
 void record(StreamTable& table, Event& event, Stream& stream) {
   event.recorded = true;
-  event.time = std::make_shared<std::chrono::steady_clock::time_point>(std::chrono::steady_clock::now());
+  event.time = std::make_shared<EventTime>(std::chrono::steady_clock::now());
   event.over_at = nullptr;
   const std::uint64_t number = event.shared ? event.shared->record() : 0;
   const auto pass = [time = event.time, shared = event.shared, number] {
@@ -101,6 +102,24 @@ cudaError_t has_waited(const char* caller, cudaEvent_t handle) {
 }
 
 } // namespace
+
+void check_event(cudaEvent_t event) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  table.event(event);
+}
+
+void record_event(cudaEvent_t handle, cudaStream_t stream_handle, std::shared_ptr<EventTime> time) {
+  StreamTable& table = StreamTable::get();
+  std::lock_guard lock(table.mutex);
+  Event& event = table.event(handle);
+  event.place = {};
+  event.ever_recorded = true;
+  record(table, event, table.stream(stream_handle));
+  event.time = std::move(time);
+  ordering::event_recorded(event, stream_handle);
+}
+
 } // namespace warpfold::runtime
 
 using namespace warpfold::runtime;
@@ -129,7 +148,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
   if (flags & ~unsigned{cudaEventRecordExternal}) return remember(cudaErrorInvalidValue);
-  return record("cudaEventRecordWithFlags", event, stream);
+  if (flags == 0) return record("cudaEventRecordWithFlags", event, stream);
+  return entry("cudaEventRecordWithFlags", [&] {
+    if (!is_captured(stream)) return cudaErrorIllegalState;
+    return submit(stream, cudaGraphNodeTypeEventRecord, event_work(event));
+  });
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {

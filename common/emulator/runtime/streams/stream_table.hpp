@@ -33,7 +33,7 @@ struct Event {
   unsigned flags = 0;
   bool recorded = false;
   // When the event is: where work is done later, once it is over.
-  std::shared_ptr<std::chrono::steady_clock::time_point> time;
+  std::shared_ptr<EventTime> time;
   Point over_at;
   int device = 0;
   std::shared_ptr<SharedEvent> shared; // null unless other processes may see it

@@ -9,6 +9,7 @@
 
 #include "runtime/cuda_api.hpp"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,7 +51,12 @@ void wait_for_all_devices();
 
 // Throws Refusal if `stream` is neither a default stream nor a created stream that still exists.
 void check_stream(cudaStream_t stream);
-// Likewise; the device whose stream it is, and whether it is being captured into a graph.
+// Likewise for an event.
+void check_event(cudaEvent_t event);
+// The event is complete when all that has been issued to the stream is; its time is the one given.
+using EventTime = std::chrono::steady_clock::time_point;
+void record_event(cudaEvent_t event, cudaStream_t stream, std::shared_ptr<EventTime> time);
+// As check_stream(); the device whose stream it is, and whether it is being captured into a graph.
 int device_of(cudaStream_t stream);
 bool is_captured(cudaStream_t stream);
 
