@@ -424,22 +424,20 @@ class Commands(unittest.TestCase):
             self.assertIn("no file there belongs to a lab", said.stderr)
 
     @support.needs_sandbox
-    def test_lab_10_is_collected_but_only_people_mark_it(self):
+    def test_lab_12_is_collected_but_only_people_mark_it(self):
         with tempfile.TemporaryDirectory() as name:
             into = Path(name, "class")
             Path(name, "in", "ann").mkdir(parents=True)
-            Path(name, "in", "ann", "opencl.cl").write_text((support.ROOT / "solutions/10_opencl/opencl.cl").read_text())
+            Path(name, "in", "ann", "many_gpus.cu").write_text((support.ROOT / "solutions/12_many_gpus/many_gpus.cu").read_text())
             self.assertEqual(support.kit("collect", f"{name}/in", "--class", str(into)).returncode, 0)
-            self.assertTrue((into / "submissions/ann/10_opencl/opencl.cl").exists())
-            said = support.kit("grade", "--here", "--lab", "10", "--class", str(into))
+            self.assertTrue((into / "submissions/ann/12_many_gpus/many_gpus.cu").exists())
+            said = support.kit("grade", "--here", "--lab", "12", "--class", str(into))
             self.assertEqual(said.returncode, 2)
-            self.assertIn(
-                "10_opencl is not graded by machine: its kernels are compiled by Clang in the very process that judges them", said.stderr
-            )
-            (into / "course.toml").write_text('labs = ["10_opencl"]\n')
+            self.assertIn("12_many_gpus is not graded by machine: its host functions drive several devices, NCCL and MPI", said.stderr)
+            (into / "course.toml").write_text('labs = ["12_many_gpus"]\n')
             said = support.kit("grade", "--here", "--class", str(into))
             self.assertEqual(said.returncode, 0, said.stderr)
-            self.assertIn("10_opencl: 1 handed in, 0 with points in overrides.csv", said.stdout)
+            self.assertIn("12_many_gpus: 1 handed in, 0 with points in overrides.csv", said.stdout)
 
     def test_a_lab_that_does_not_exist_is_named(self):
         with tempfile.TemporaryDirectory() as name:

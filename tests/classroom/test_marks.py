@@ -180,40 +180,40 @@ class Index(Case):
 
 
 class ByHand(Case):
-    """Lab 10, which no machine grades."""
+    """Lab 12, which no machine grades."""
 
     def setUp(self):
         super().setUp()
-        self.about("ann", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
-        self.about("bo", "10_opencl", datetime(2026, 11, 1, tzinfo=timezone.utc))
+        self.about("ann", "12_many_gpus", datetime(2026, 11, 1, tzinfo=timezone.utc))
+        self.about("bo", "12_many_gpus", datetime(2026, 11, 1, tzinfo=timezone.utc))
 
     def by_hand(self) -> dict[str, marks.Mark]:
-        rungs = {"10_opencl": ("halving_items", "two_stage")}
+        rungs = {"12_many_gpus": ("peer_reads", "one_kernel")}
         return {mark.student.id: mark for mark in marks.all_marks(self.into, self.course, self.students, rungs, {})}
 
     def test_it_has_no_points_until_somebody_gives_them_and_is_never_0(self):
         found = self.by_hand()
         self.assertEqual((found["ann"].state, found["ann"].points, found["ann"].most), ("by hand", None, 4))
-        self.assertIn("a mistake in Clang could be turned against the marks", found["ann"].why)
+        self.assertIn("which cannot be recorded and replayed without them", found["ann"].why)
         self.assertEqual((found["eve"].state, found["eve"].points), ("missing", 0))
 
     def test_points_are_those_of_overrides(self):
         (self.into / "overrides.csv").write_text(
-            "student,lab,rung,points,comment\nann,10_opencl,,3.5,good\nbo,10_opencl,two_stage,1,\nbo,10_opencl,halving_items,0.5,nearly\n"
+            "student,lab,rung,points,comment\nann,12_many_gpus,,3.5,good\nbo,12_many_gpus,one_kernel,1,\nbo,12_many_gpus,peer_reads,0.5,nearly\n"
         )
         found = self.by_hand()
         self.assertEqual((found["ann"].points, found["ann"].comments, found["ann"].why), (3.5, ["good"], ""))
-        self.assertEqual((found["bo"].points, found["bo"].comments), (1.5, ["halving_items: nearly"]))
+        self.assertEqual((found["bo"].points, found["bo"].comments), (1.5, ["peer_reads: nearly"]))
 
     def test_a_lab_that_is_not_listed_is_named(self):
-        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nann,10_opencl,,3.5,good\n")
-        with self.assertRaisesRegex(KitError, "there is no ann 10_opencl") as raised:
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nann,12_many_gpus,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no ann 12_many_gpus") as raised:
             self.marks()
         self.assertIn("labs in course.toml", raised.exception.advice)
-        self.course.labs = ["02_tree", "10_opencl"]
+        self.course.labs = ["02_tree", "12_many_gpus"]
         self.marks()  # its line is only not used here
-        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,10_opencl,,3.5,good\n")
-        with self.assertRaisesRegex(KitError, "there is no nobody 10_opencl") as raised:
+        (self.into / "overrides.csv").write_text("student,lab,rung,points,comment\nnobody,12_many_gpus,,3.5,good\n")
+        with self.assertRaisesRegex(KitError, "there is no nobody 12_many_gpus") as raised:
             self.marks()
         self.assertNotIn("course.toml", raised.exception.advice)
 

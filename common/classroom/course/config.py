@@ -15,7 +15,7 @@ from .settings import Hidden
 
 DEFAULT = """# What counts in this class. docs/instructor/grading.md lists everything that this file may contain.
 title = "Parallel reduction"
-labs = []  # all labs that can be graded; or ["02_tree", "05_grid_stride"], as ./kit class release --labs writes it. 10_opencl and 12_many_gpus, if listed, are marked by hand in overrides.csv
+labs = []  # all labs that can be graded; or ["02_tree", "05_grid_stride"], as ./kit class release --labs writes it. 12_many_gpus, if listed, is marked by hand in overrides.csv
 
 [points]  # per rung of a lab; or a table: [points.02_tree] with many_pass = 3, default = 1
 default = 1

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,6 @@ from kit.setup import toolchain
 HEADERS = tuple(ROOT / "common" / "lab" / name for name in ("lab.hpp", "compute_90.cuh"))
 
 BY_HAND = {
-    "10_opencl": "its kernels are compiled by Clang in the very process that judges them, outside the sandbox, so a mistake in Clang could be "
-    "turned against the marks: look at the kernels yourself, and put the points into overrides.csv",
     "12_many_gpus": "its host functions drive several devices, NCCL and MPI, which cannot be recorded and replayed without them: "
     "run the rungs yourself, in a sandbox of yours, and put the points into overrides.csv",
 }
@@ -58,9 +57,15 @@ class Lab:
     def file(self) -> str:
         return self.pristine.name
 
+    @property
+    def is_opencl(self) -> bool:
+        return self.pristine.suffix == ".cl"
+
     @cached_property
     def fingerprint(self) -> str:
-        files = [self.program, *sorted(self.emulator.glob("libcudart.so.*[0-9]")), *sorted(self.recorder.glob("*/*.o")), *self.headers]
+        driver = [self.emulator / "libwarpfold_opencl.so"] if self.is_opencl else []
+        emulator = sorted(self.emulator.glob("libcudart.so.*[0-9]"))
+        files = [self.program, *emulator, *driver, *sorted(self.recorder.glob("*/*.o")), *self.headers]
         texts = [file.read_bytes() for file in files if file.is_file()]
         return digest(str(FORMAT).encode(), self.compilers.encode(), json.dumps(self.arguments).encode(), *texts)
 
@@ -71,7 +76,7 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
     build.compile([build.emulator()])  # Ninja reconfigures first, if that is needed
     stubs, solved = labs.find(build, solved=False), labs.find(build, solved=True)
     arguments = json.loads((build.path / "labs" / "nvcc_args.json").read_text())
-    gradable = [lab for lab in stubs if lab.name in arguments and lab.source.suffix == ".cu" and lab.name not in BY_HAND]
+    gradable = [lab for lab in stubs if (lab.name in arguments or lab.source.suffix == ".cl") and lab.name not in BY_HAND]
     chosen = [labs.named(stubs, name) for name in names] if names else gradable
     for lab in chosen:
         if lab not in gradable:
@@ -83,19 +88,28 @@ def prepare(names: list[str] | None = None) -> list[Lab]:
     programs = {lab.name: lab for lab in solved}
     recorder = build.target("static library", "lab_recorder")
     emulator = build.emulator()
-    build.compile([*(programs[lab.name].program for lab in chosen), emulator, recorder])
+    driver = build.opencl() if any(lab.source.suffix == ".cl" for lab in chosen) else []
+    build.compile([*(programs[lab.name].program for lab in chosen), emulator, *driver, recorder])
     nvcc = toolchain.nvcc().nvcc.resolve()
     said = output([nvcc, "--version"]).stdout + output(["c++", "--version"]).stdout
+    clang = version_of_clang() if driver else ""
     found = []
     for lab in chosen:
         program = programs[lab.name]
         rungs = [rung["name"] for rung in labs.ask(program, "--list")["rungs"]]
+        in_cuda = lab.name in arguments
         found.append(Lab(
-            lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, HEADERS, nvcc,
-            tuple(for_grading(arguments[lab.name])), libraries_of(program.program), said, tuple(rungs),
-            runtime_of(program.program, emulator.parent),
+            lab.name, lab.source, program.source, program.program, emulator.parent, recorder.parent, HEADERS if in_cuda else (), nvcc,
+            tuple(for_grading(arguments[lab.name])) if in_cuda else (), libraries_of(program.program), said if in_cuda else said + clang,
+            tuple(rungs), runtime_of(program.program, emulator.parent),
         ))  # fmt: skip
     return found
+
+
+def version_of_clang() -> str:
+    """Of the one that the OpenCL driver takes (common/emulator/opencl/compiler.cpp)."""
+    found = next(filter(None, map(shutil.which, [*(f"clang-{version}" for version in range(40, 13, -1)), "clang"])), None)
+    return output([found, "--version"]).stdout if found else ""
 
 
 def for_grading(arguments: list[str]) -> list[str]:

@@ -17,16 +17,18 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import tempfile
 from collections import Counter
-from contextlib import nullcontext
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from ..course import version
 from ..course.settings import LARGEST_SIZE, Hidden, elements
 from ..isolation import gpus
-from ..isolation.sandbox import MIB, Limits, Outcome, Room, Sandbox
+from ..isolation.sandbox import MIB, Limits, Outcome, Room, Running, Sandbox
 from ..submission.regions import NotALab, Spliced, splice
 
 COMPILING = Limits(cpu=40, wall=120, memory=3072 * MIB, address_space=8192 * MIB, processes=64, output=64 * 1024)
@@ -99,7 +101,7 @@ def grade(lab: version.Lab, submitted: str, hidden: Hidden, sandbox: Sandbox, sc
             result["rungs"] = [untouched(rung) for rung in lab.rungs]
             return result
         with tempfile.TemporaryDirectory(prefix=scratch) as folder:
-            job = Job(lab, spliced, hidden, sandbox, Path(folder))
+            job = (OpenclJob if lab.is_opencl else Job)(lab, spliced, hidden, sandbox, Path(folder))
             result["rungs"] = [job.final(rung) for rung in job.rungs(device)]
             result["cpu_seconds"] = round(job.cpu, 2)
             result["flags"] = spliced.flags + job.flags
@@ -127,6 +129,8 @@ def wrong(rung: str, reason: str) -> dict:
 
 
 class Job:
+    may_use_gpu = True
+
     def __init__(self, lab: version.Lab, spliced: Spliced, hidden: Hidden, sandbox: Sandbox, folder: Path):
         self.lab, self.spliced, self.hidden, self.sandbox, self.folder = lab, spliced, hidden, sandbox, folder
         self.cpu = 0.0
@@ -150,7 +154,7 @@ class Job:
         for name, rung in results.items():
             if rung["state"] == "off-technique":
                 rung["busiest"] = self.busiest_lines(name)
-        if device == GPU:
+        if device == GPU and self.may_use_gpu:
             to_confirm = [name for name, rung in results.items() if rung["state"] not in ("wrong", "todo", "skip")]
             for name, on_gpu in self.verdicts(to_confirm, GPU).items():
                 results[name] = confirmed(results[name], on_gpu)
@@ -311,13 +315,26 @@ class Job:
             read={
                 self.lab.program: "/course/program",
                 runtime: inside,
-                self.folder / "kernels.ptx": "/course/kernels.ptx",
+                self.folder / self.kept_code: f"/course/{self.kept_code}",
                 self.source: self.inside,
                 **{folder: str(folder) for folder in self.lab.libraries},
             },
             environment=environment,
             devices=nodes,
         )
+
+    kept_code = "kernels.ptx"  # what the compiler made of the kernels
+
+    def words_of_code(self) -> list[str]:
+        """The trusted program's options for the student's code: the descriptor of its host, and the file of its kernels."""
+        return ["--host=0", f"--device-code=/course/{self.kept_code}"]
+
+    @contextmanager
+    def host(self) -> Iterator[tuple[Running | None, socket.socket | int]]:
+        """The student's host code, running in its own room, and the other end of its connection."""
+        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, ours:
+            yield self.sandbox.start(["/student/program"], Room(read={self.folder / "student": "/student/program"}), HOSTING, stdin=theirs), ours
 
     def told_in_secret(self) -> int:
         """A pipe with the seed and the hidden sizes: everybody on a machine may read its command lines, and in a container without a
@@ -328,28 +345,26 @@ class Job:
         return read
 
     def judge_with(self, nodes: tuple[Path, ...], rungs: list[str], more: tuple[str, ...], device: str) -> tuple[list[dict], str]:
-        host_room = Room(read={self.folder / "student": "/student/program"})
         trusted_room = self.room_of_judge(nodes)
-        theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         answer_read, answer_write = os.pipe()
-        command = ["/course/program", "--json", f"--device={device}", "--host=0", f"--answer={answer_write}", f"--source={self.inside}"]
+        command = ["/course/program", "--json", f"--device={device}", f"--answer={answer_write}", f"--source={self.inside}"]
         if device == GPU:
             command.append("--time")
         hidden = self.told_in_secret()
-        command += ["--device-code=/course/kernels.ptx", f"--hidden={hidden}", *(f"--rung={rung}" for rung in rungs), *more]
+        command += [*self.words_of_code(), f"--hidden={hidden}", *(f"--rung={rung}" for rung in rungs), *more]
         try:
-            host = self.sandbox.start(["/student/program"], host_room, HOSTING, stdin=theirs)
-            trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write, hidden), trusted=True)
+            with self.host() as (host, ours):
+                trusted = self.sandbox.start(command, trusted_room, JUDGING, stdin=ours, pass_fds=(answer_write, hidden), trusted=True)
         finally:
-            theirs.close()
-            ours.close()
             os.close(answer_write)
             os.close(hidden)
         with open(answer_read, "rb") as pipe:
             text = pipe.read(LARGEST_ANSWER + 1)
         judged = trusted.finish()
-        host.end("over")  # nothing of it outlives the verdict
-        hosted = host.finish()
+        hosted = Outcome(0, b"", b"", "", started=True)
+        if host:
+            host.end("over")  # nothing of it outlives the verdict
+            hosted = host.finish()
         self.cpu += judged.cpu + hosted.cpu
         if not judged.started or not hosted.started:
             raise NotGraded(f"the sandbox could not be made: {(judged.said if not judged.started else hosted.said).strip()[:500]}")
@@ -407,6 +422,61 @@ class Job:
         if judged.code == 1 and "in the sandbox" in judged.said:
             return "the program does not behave like a lab's program"
         raise NotGraded(f"the trusted program ended with code {judged.code} and gave no answer: {judged.said.strip()[-500:]}")
+
+
+class OpenclJob(Job):
+    """Of kernels in OpenCL C, whose host functions are the course's own. The driver compiles in the first sandbox, and keeps what its
+    compiler made; the trusted program's driver takes that, and runs no compiler."""
+
+    may_use_gpu = False  # which would need its maker's OpenCL driver, whose compiler is in the process that judges
+    kept_code = "translations"
+
+    def compile(self) -> str:
+        out = self.folder / "out"
+        out.mkdir()
+        program, emulator = self.lab.program, self.lab.emulator
+        if self.sandbox.dropping:
+            program = Path(shutil.copy(program, self.folder / "program"))
+            emulator = Path(shutil.copytree(emulator, self.folder / "emulator"))
+        room = Room(
+            read={self.source: self.inside, program: "/course/program", **self.places_of(emulator)},
+            write={out: "/out"},
+            environment=self.with_driver() | {"WARPFOLD_OPENCL_KEEP": f"/out/{self.kept_code}"},
+        )
+        # The emulator reserves more addresses than there is memory.
+        limits = replace(COMPILING, address_space=None)
+        compiled = self.run(["/course/program", "--device=emulator", f"--source={self.inside}", "--compile-only"], room, limits)
+        if "OpenCL C is compiled with Clang and libclc" in compiled.said:
+            raise NotGraded(f"this machine lacks the compiler: {compiled.said.strip().splitlines()[-1]}")
+        if compiled.code != 0 or compiled.ended:
+            return self.why_not_compiled(compiled)
+        self.keep(out / self.kept_code, self.folder / self.kept_code, LARGEST_PTX)
+        shutil.rmtree(out, ignore_errors=True)
+        return ""
+
+    def places_of(self, emulator: Path) -> dict[Path, str]:
+        """The emulator's folder, and the libraries of the program that are not the system's. OpenCL's loader finds the driver by the
+        path that it was built at, in a file of the folder."""
+        vendors = self.folder / "vendors"
+        vendors.mkdir(exist_ok=True)
+        (vendors / "warpfold.icd").write_text("/emulator/libwarpfold_opencl.so\n")
+        return {emulator: "/emulator", vendors: "/emulator/opencl-vendors", **{folder: str(folder) for folder in self.lab.libraries}}
+
+    def with_driver(self) -> dict[str, str]:
+        return {"LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]), "WARPFOLD_EMULATOR_DIR": "/emulator"}
+
+    def room_of_judge(self, nodes: tuple[Path, ...]) -> Room:
+        room = super().room_of_judge(nodes)
+        room.read |= self.places_of(self.lab.emulator)
+        room.environment |= {"WARPFOLD_OPENCL_KEPT": f"/course/{self.kept_code}"}
+        return room
+
+    def words_of_code(self) -> list[str]:
+        return []
+
+    @contextmanager
+    def host(self) -> Iterator[tuple[Running | None, socket.socket | int]]:
+        yield None, subprocess.DEVNULL
 
 
 def most_elements(hidden: Hidden) -> int:

@@ -1,6 +1,7 @@
 #include "program.hpp"
 
 #include "info.hpp"
+#include "kept_translations.hpp"
 #include "options.hpp"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace warpfold::opencl {
 namespace {
 
 void compile_source(_cl_program& program, const std::vector<Header>& headers) {
-  Translation made = translate(program.source, program.words, headers);
+  Translation made = kept_or([&] { return translate(program.source, program.words, headers); });
   program.log += made.log;
   if (!made.succeeded) throw Refusal(CL_COMPILE_PROGRAM_FAILURE);
   program.llvm = {std::move(made.text)};

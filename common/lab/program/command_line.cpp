@@ -162,6 +162,7 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   parser.value("--answer", "", answer, "");
   parser.value("--source", "", source, "");
   parser.value("--device-code", "", device_code, "");
+  if (is_in_opencl(rungs)) parser.flag("--compile-only", options.compile_only, "");
   if (!parser.parse(argc, argv)) {
     fmt::print("{}\nRungs:\n", parser.help(argv[0]));
     for (const Rung& rung : rungs) fmt::print("  {}\n", rung.name);
@@ -212,8 +213,11 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
     size.n = parse_count("--more", text.substr(0, colon));
     if (colon != text.npos) size.block = parse_block(text.substr(colon + 1));
   }
-  if (options.host && (!options.answer || options.source.empty() || options.device_code.empty()))
-    throw UsageError("--host, --answer, --source and --device-code must be given together");
+  const bool with_host = options.host && !options.device_code.empty();
+  if (options.grading() && (options.source.empty() || with_host == is_in_opencl(rungs)))
+    throw UsageError("--answer and --source, and except in OpenCL --host and --device-code, must be given together");
+  if (!options.grading() && with_host)
+    throw UsageError("--host and --device-code are for graders, who also give --answer and --source");
   if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");
   if (options.rows) check_rows(options);
   check_against_rungs(options, lab, rungs);

@@ -452,10 +452,15 @@ int run_lab(int argc, char** argv, const std::string& source, const MakeRungs& m
     const std::optional<Options> options = parse_command_line(argc, argv, lab, rungs);
     if (!options) return 0;
     tap = options->tap;
-    const std::string student = options->grading() ? find_source(options->source) : path;
+    const std::string student = options->source.empty() ? path : find_source(options->source);
+    runner().use_kernels(student);
+    if (options->compile_only) {
+      runner().open(options->device, argv, options->devices);
+      return runner().build_log().empty() ? 0 : exit_failed;
+    }
     if (options->grading()) {
       open_device(options->device, argv); // which may execute this program again
-      on_emulator() ? split_off_device(rungs, *options) : use_host_process(rungs, *options);
+      on_emulator() ? split_off_device(rungs, *options, argv) : use_host_process(rungs, *options);
     }
     return Program(*options, {lab, student}, rungs, read_regions(student), argv).run();
   } catch (const NoDevice& missing) {

@@ -52,6 +52,8 @@ public:
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
+  // The file whose kernels it compiles, if it is the one who does; before it is opened.
+  virtual void use_kernels(const std::string& /*path*/) {}
   // Finds what it runs on, before the first run. May execute the program again, as open_device() does.
   virtual Device open(Choice choice, char** argv, std::optional<unsigned> devices) {
     return open_device(choice, argv, devices);

@@ -61,8 +61,7 @@ public:
 
 class OpenClRunner final : public Runner {
 public:
-  explicit OpenClRunner(std::string kernels) : path_(std::move(kernels)) {}
-
+  void use_kernels(const std::string& path) override { path_ = path; }
   Device open(Choice choice, char** argv, std::optional<unsigned>) override {
     const Device emulated = open_emulator(choice, argv);
     const cl_device_id device = find_device(choice);
@@ -151,15 +150,15 @@ private:
     return counted;
   }
 
-  const std::string path_;
+  std::string path_;
   std::optional<Context> context_;
   std::string build_log_;
 };
 
 } // namespace
 
-std::unique_ptr<Runner> make_runner(std::string kernels) {
-  return std::make_unique<OpenClRunner>(std::move(kernels));
+std::unique_ptr<Runner> make_runner() {
+  return std::make_unique<OpenClRunner>();
 }
 
 Variant variant_of(void (*reduce)(Run& run)) {

@@ -6,8 +6,7 @@
 
 namespace lab::opencl {
 
-// `kernels`: the path of the .cl file.
-std::unique_ptr<Runner> make_runner(std::string kernels);
+std::unique_ptr<Runner> make_runner();
 
 // A rung's host function, for that runner.
 Variant variant_of(void (*reduce)(Run& run));

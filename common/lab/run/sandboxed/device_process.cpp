@@ -203,7 +203,7 @@ Message told_by(const Make& make) {
   }
 }
 
-[[noreturn]] void serve(int socket, std::span<Rung> rungs, const Options& options) {
+[[noreturn]] void serve(int socket, std::span<Rung> rungs, const Options& options, char** argv) {
   const auto tell = [socket](const Message& answer) {
     if (!answer.send(socket)) _exit(0); // the other process is over
   };
@@ -214,7 +214,10 @@ Message told_by(const Make& make) {
   };
   start_watchdog(time_limit_for(options), end, {}, false);
   tell(told_by([&] {
-    use_host_process(rungs, options);
+    if (options.host)
+      use_host_process(rungs, options);
+    else
+      use_device(runner().open(options.device, argv, options.devices));
     return Message().put(Told::done);
   }));
   for (;;) {
@@ -226,7 +229,7 @@ Message told_by(const Make& make) {
 
 } // namespace
 
-void split_off_device(std::span<Rung> rungs, const Options& options) {
+void split_off_device(std::span<Rung> rungs, const Options& options, char** argv) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
     throw std::runtime_error(
@@ -238,10 +241,10 @@ void split_off_device(std::span<Rung> rungs, const Options& options) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != judge) _exit(0);
     if (options.answer) close(*options.answer);
-    serve(sockets[1], rungs, options);
+    serve(sockets[1], rungs, options, argv);
   }
   prctl(PR_SET_DUMPABLE, 0); // the other one, which has the same user, cannot open this one's memory
-  close(*options.host);
+  if (options.host) close(*options.host);
   number_variants(rungs, never_invoked);
   count_processor_time_of(process);
   use_runner(std::make_unique<InAnotherProcess>(sockets[0], process));
