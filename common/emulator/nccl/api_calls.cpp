@@ -28,8 +28,8 @@ void check_stream(const ncclComm& comm, cudaStream_t stream) {
   if (stream == nullptr || device_of == nullptr || device_of(stream, &device) != cudaSuccess) return;
   require(device == comm.device, ncclUnhandledCudaError,
           fmt::format("the stream belongs to device {}, but the communicator is rank {}'s, which uses device "
-                      "{} (call cudaSetDevice before "
-                      "cudaStreamCreate)",
+                      "{} (pass a stream that was created "
+                      "with this device in use)",
                       device, comm.rank(), comm.device));
 }
 

@@ -1,5 +1,6 @@
-// What the compiler made of a program's kernels, kept in a file, so that the program can be run once more by a
-// process that runs no compiler: where the kernels are a stranger's, Clang reads them in a sandbox of its own.
+// What the compiler made of a program's kernels, kept in a file, so that the program can be run once more by
+// a process that runs no compiler: where the kernels are a stranger's, Clang reads them in a sandbox of its
+// own.
 //
 // WARPFOLD_OPENCL_KEEP=FILE appends each translation to a file, and WARPFOLD_OPENCL_KEPT=FILE takes them from
 // it, in the same order.

@@ -25,8 +25,8 @@ bool is_a_launch_value(const std::string& function) {
 
 // The PTX of the program, or what is wrong in its log. Throws Refusal.
 std::string linked(_cl_program& program, bool with_launch_values) {
-  Translation made = kept_or(
-      [&] { return link(program.llvm, options_of_linking(program.words), with_launch_values); });
+  Translation made =
+      kept_or([&] { return link(program.llvm, options_of_linking(program.words), with_launch_values); });
   program.log += made.log;
   if (!made.succeeded) throw Refusal(CL_BUILD_PROGRAM_FAILURE);
   return std::move(made.text);

@@ -163,7 +163,7 @@ std::string Explanation::reads() {
   if (*origin != 0 || index.empty()) index += fmt::format("{}{:g}", index.empty() ? "" : " + ", *origin);
   if (step != 0)
     index += step == 1   ? fmt::format(" and {} {} after it", most == least ? "the" : "up to", most - 1)
-             : most == 2 ? fmt::format(" and, if there is one, {:g} elements further", step)
+             : most == 2 ? fmt::format(" and, if it reads two, {:g} elements further", step)
                          : fmt::format(", then every {:g} elements further", step);
   const bool all_read = threads.size() == launch.blocks * launch.threads;
   return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}{} is {}, {} is {}).", line,
@@ -190,7 +190,7 @@ std::string Explanation::unread(const Indices& elements, std::size_t missing) {
                                 : in_words(elements, given_.n, given_.block);
   // Where the first are missing, they may have been replaced by the later ones.
   const bool may_be_left_out =
-      elements.size() == given_.n || (elements.front() == first_ && given_.rows == 1);
+      elements.size() + 1 >= given_.n || (elements.front() == first_ && given_.rows == 1);
   const std::optional<unsigned> never_reached = may_be_left_out ? load_never_reached() : std::nullopt;
   if (never_reached)
     return fmt::format(" No thread reads {}: none gets to the read in line {}.{}", which, *never_reached,
@@ -302,8 +302,9 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
                     : fmt::format("{}lement {}, for example: ", is_all ? "E" : "; e", story.elements[0]));
   const bool is_loaded = graph_.node(story.node).kind == NodeKind::loaded;
   const auto result = std::ranges::find(graph_.roots, story.node);
-  if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin());
-      row < graph_.roots.size() && row != row_) {
+  if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin()); row == row_) {
+    return ""; // it is the result, and has no element in it
+  } else if (row < graph_.roots.size()) {
     kind_ = "other-row";
     return sentence("{}{} has {}, which becomes the result of row {}.", which, words_.who(made), value, row);
   }

@@ -32,8 +32,8 @@ struct Options {
   std::uint64_t seed = 1;
   std::vector<MoreSize> more;
 
-  // For a class's grader (run/sandboxed/device_process.hpp); given all together or not at all, but for OpenCL,
-  // where the host functions are the course's own: there, a host and device code are not given.
+  // For a class's grader (run/sandboxed/device_process.hpp); given all together or not at all, but for
+  // OpenCL, where the host functions are the course's own: there, a host and device code are not given.
   std::optional<int> host, answer; // descriptors: of the student's process, and for the answer at the end
   std::string source, device_code; // paths: the student's file, and the PTX of its kernels
   bool grading() const { return answer.has_value(); }

@@ -215,7 +215,8 @@ std::optional<Options> parse_command_line(int argc, char** argv, std::string_vie
   }
   const bool with_host = options.host && !options.device_code.empty();
   if (options.grading() && (options.source.empty() || with_host == is_in_opencl(rungs)))
-    throw UsageError("--answer and --source, and except in OpenCL --host and --device-code, must be given together");
+    throw UsageError(
+        "--answer and --source, and except in OpenCL --host and --device-code, must be given together");
   if (!options.grading() && with_host)
     throw UsageError("--host and --device-code are for graders, who also give --answer and --source");
   if (options.json && options.tap) throw UsageError("--json and --tap exclude each other");

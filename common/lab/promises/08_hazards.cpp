@@ -43,7 +43,8 @@ Promise barriers_of_steps() {
 Promise as_fast_as_meant() {
   return at_most(
       Counter::thread_instructions, [](const Size& s) { return 64.0 * s.n + 512.0 * s.blocks * s.block; },
-      "the kernel must stay as fast as it was meant to be, and this is far more than the loads, the additions "
+      "the kernel must stay as fast as it was meant to be, and this is far more than the loads, the "
+      "additions "
       "and the steps take");
 }
 // Of the one thread that needs them, and as many again, which do no harm.

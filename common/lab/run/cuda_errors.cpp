@@ -22,8 +22,10 @@ constexpr Advice advices[] = {
      "the GPU's memory is at fault, not the kernel: nvidia-smi -q -d ECC shows it, "
      "and an administrator has to reset or replace the card"},
     {cudaErrorDevicesUnavailable, "another program has exclusive use of the GPU: nvidia-smi shows which"},
-    {cudaErrorLaunchTimeout, "a GPU that drives a display ends kernels that take seconds: use fewer elements "
-                             "(--n), or a GPU without a display"},
+    {cudaErrorLaunchTimeout,
+     "does a loop never end, or does the host function call itself? If it only takes "
+     "long, a GPU that drives a display ends it after seconds: use fewer elements (--n), "
+     "or a GPU without a display"},
     {cudaErrorInvalidResourceHandle,
      "a stream or an event belongs to another device than the one in use, or is no longer there: "
      "cudaSetDevice comes before the work that is meant for a device"},

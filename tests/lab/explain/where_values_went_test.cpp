@@ -106,6 +106,17 @@ TEST(WhereValuesWent, WhatNothingIsMadeOf) {
       << said.text;
 }
 
+TEST(WhereValuesWent, AValueInWhichNoElementIsLeft) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  run.compute("sub.f32", 20, 0, 0, {{a, 1}, {a, 1}});
+  const Diagnosis said = run.said(of_constants, 5);
+  EXPECT_NE(said.text.find("None of the elements counts in the result. In line 20, thread 0 of block 0 has a "
+                           "value of no element, and nothing that is used is made of that."),
+            std::string::npos)
+      << said.text;
+}
+
 TEST(WhereValuesWent, WhatOthersTakeInVain) {
   FollowedRun run(2);
   const unsigned a = run.load(0, 0, 0), b = run.load(1, 0, 1);

@@ -1,5 +1,5 @@
-// A graph as text for Graphviz: its nodes with their kinds, kernels with their names and sizes, and its edges.
-// NVIDIA does not say what its own text looks like.
+// A graph as text for Graphviz: its nodes with their kinds, kernels with their names and sizes, and its
+// edges. NVIDIA does not say what its own text looks like.
 #include "runtime/graphs/conditions.hpp"
 #include "runtime/graphs/graph_table.hpp"
 #include "runtime/launches/launch.hpp"

@@ -110,7 +110,8 @@ public:
       const auto* const work = step.work.target<EventWork>();
       if (!work) continue;
       if (is_captured(stream))
-        throw Refusal(cudaErrorNotSupported, "a graph with nodes of events is launched into a captured stream");
+        throw Refusal(cudaErrorNotSupported,
+                      "a graph with nodes of events is launched into a captured stream");
       const cudaEvent_t event = work->event;
       if (step.type == cudaGraphNodeTypeWaitEvent) {
         if (const cudaError_t error = cudaStreamWaitEvent(stream, event, 0); error != cudaSuccess)
@@ -288,12 +289,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream) {
     }
     EventNodes events;
     events.prepare(steps, stream);
-    const cudaError_t error = submit_in_turn(last, stream, cudaGraphNodeTypeGraph,
-                                             [steps = std::move(steps), conditions = std::move(conditions),
-                                              objects = std::move(objects)] {
-                                               for (const auto handle : conditions) restore_condition(handle);
-                                               return run_steps(steps);
-                                             });
+    const cudaError_t error = submit_in_turn(
+        last, stream, cudaGraphNodeTypeGraph,
+        [steps = std::move(steps), conditions = std::move(conditions), objects = std::move(objects)] {
+          for (const auto handle : conditions) restore_condition(handle);
+          return run_steps(steps);
+        });
     if (error == cudaSuccess) events.record(stream);
     std::lock_guard lock(table.mutex);
     if (const auto found = table.executables.find(handle); found != table.executables.end())

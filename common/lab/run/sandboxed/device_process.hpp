@@ -14,8 +14,8 @@ struct Options;
 
 // Splits this process, which has an emulator and no student's code yet, in two. Returns in the one that
 // judges, whose runner then is the other. That one ends with this one. Without a student's host functions (in
-// OpenCL), the other one keeps the runner in use. Throws HostLost, and std::runtime_error if the PTX cannot be
-// read.
+// OpenCL), the other one keeps the runner in use. Throws HostLost, and std::runtime_error if the PTX cannot
+// be read.
 void split_off_device(std::span<Rung> rungs, const Options& options, char** argv);
 
 } // namespace lab
