@@ -40,7 +40,9 @@ class Lab10(unittest.TestCase):
         self.assertIn("no barrier between the two", " ".join(hazard["message"] for hazard in rung["hazards"]))
 
     def test_what_does_not_compile_is_told_with_file_and_line(self):
-        self.assertRegex(self.rung("if (item < stride data[item] += 1;")["reason"], r"does not compile: labs/10_opencl/opencl\.cl:\d+:\d+: error")
+        self.assertRegex(
+            self.rung("if (item < stride data[item] += 1;")["reason"], r"does not compile: labs/10_opencl/opencl\.cl:\d+:\d+: error"
+        )
 
     def test_a_loop_without_end_is_ended(self):
         self.assertEqual(self.rung("for (;;) data[0] += 1;")["state"], "wrong")

@@ -334,7 +334,10 @@ class Job:
         """The student's host code, running in its own room, and the other end of its connection."""
         theirs, ours = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, ours:
-            yield self.sandbox.start(["/student/program"], Room(read={self.folder / "student": "/student/program"}), HOSTING, stdin=theirs), ours
+            yield (
+                self.sandbox.start(["/student/program"], Room(read={self.folder / "student": "/student/program"}), HOSTING, stdin=theirs),
+                ours,
+            )
 
     def told_in_secret(self) -> int:
         """A pipe with the seed and the hidden sizes: everybody on a machine may read its command lines, and in a container without a
