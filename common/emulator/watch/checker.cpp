@@ -20,13 +20,15 @@ Checker::Checker(const machine::AddressSpace& memory, Recorder& recorder)
     : memory_(memory), written_(memory), recorder_(recorder), shadow_(memory) {}
 
 Checker::CodeFacts::CodeFacts(const machine::Code& kernel)
-    : code(&kernel), is_bulk(kernel.operations.size()), memory_operation(kernel.operations.size()) {
+    : code(&kernel), is_bulk(kernel.operations.size()), takes_read_only_path(kernel.operations.size()),
+      memory_operation(kernel.operations.size()) {
   for (std::size_t i = 0; i < kernel.operations.size(); ++i) {
     const machine::OperationFacts& facts = kernel.facts[i];
     const bool releases = static_cast<MemoryOrder>(kernel.operations[i].order) >= MemoryOrder::release;
     has_guesses |= facts.synchronising.guesses;
     is_bulk[i] = kernel.names[i].starts_with("cp.async.bulk") || kernel.names[i].starts_with("cp.reduce");
     has_bulk |= is_bulk[i];
+    takes_read_only_path[i] = facts.work == Work::load && kernel.names[i].find(".nc") != std::string::npos;
     synchronises |= facts.work == Work::fence || (releases && facts.work != Work::other);
     if (facts.work == Work::load || facts.work == Work::store || facts.work == Work::atomic ||
         facts.work == Work::memory_barrier || facts.work == Work::texture || facts.work == Work::surface)
@@ -213,6 +215,7 @@ bool Checker::row(const machine::RowAccess& access) {
   if (mine.cluster && access.warp.cluster_arrived) return false;
   if (mine.facts->has_guesses && mine.facts->code->facts[access.operation.index].synchronising.guesses)
     return false;
+  if (in_global && mine.facts->takes_read_only_path[access.operation.index]) return false;
   if (!in_global && (mine.facts->has_bulk || mine.copies.any() || mine.cluster)) return false;
   if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
     return false;
@@ -290,8 +293,9 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   const AccessRecord record = global || in_cluster ? records_[number] : mine.records[number];
   if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
     atomic_widths_ |= access.width;
-  const Accessor accessor{access,         launches_, order, logs_, number, record, mine.facts->synchronises,
-                          &atomic_widths_};
+  Accessor accessor{access,         launches_, order, logs_, number, record, mine.facts->synchronises,
+                    &atomic_widths_};
+  accessor.by_read_only_path = mine.facts->takes_read_only_path[access.operation.index];
   auto report = [&](const Conflict& conflict) {
     if (checks_.races) report_race(access, conflict);
   };

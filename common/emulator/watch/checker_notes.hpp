@@ -18,6 +18,7 @@ struct Checker::CodeFacts {
   bool has_guesses = false;                    // it has loads that are guesses (ptx::Synchronising)
   bool has_bulk = false;                       // it has bulk copies
   std::vector<bool> is_bulk;                   // by operation
+  std::vector<bool> takes_read_only_path;      // likewise: ld.global.nc
   std::uint32_t memory_operations = 0;         // how many it has
   std::vector<std::uint32_t> memory_operation; // by operation: its number among them
 };

@@ -118,6 +118,9 @@ public:
   void check(Cell earlier, bool earlier_wrote, unsigned lane, std::uint64_t place,
              const std::byte* memory) const {
     const AccessRecord& record = records_[number_of(earlier)];
+    if (a_.by_read_only_path && earlier_wrote &&
+        &a_.launches.of(record.block) == &a_.launches.of(a_.record.block))
+      return report_(Conflict{record, lane_of(earlier), lane, true, Missing::plain_load, false, 0});
     const bool same_thread =
         lane_of(earlier) == lane && record.warp == a_.record.warp && is_same_block(a_, record);
     if (same_thread) {

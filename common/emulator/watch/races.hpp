@@ -30,6 +30,7 @@ enum class Missing : std::uint8_t {
   address,       // a fence follows the first, but what was acquired is no store after it
   scope,         // both are atomic, but one of them only within its own block, or its own device
   width,         // both are atomic, but of different widths
+  plain_load,    // the second is a load through the read-only path, in the launch that has written
   count
 };
 
@@ -57,6 +58,7 @@ struct Accessor {
   // process, and the addresses that the access itself gives.
   const std::byte* const* places = nullptr;
   const std::uint64_t* given = nullptr;
+  bool by_read_only_path = false; // a load that may be given what was there before the launch
   const std::byte* memory_of(unsigned lane) const {
     return places ? places[lane] : reinterpret_cast<const std::byte*>(access.addresses[lane]);
   }

@@ -294,7 +294,7 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
   const bool strong = self.strength == Strength::strong && level_of(self.scope) >= all;
   const Cell oldest = cell(records.first(), 0),
              mine = cell(a.number, 0) | (strong ? GlobalShadow::strong : 0);
-  if (access.contiguous && access.mask == machine::all_lanes &&
+  if (access.contiguous && access.mask == machine::all_lanes && !a.by_read_only_path &&
       enter_global_rows(shadow, records, a.order, a.launches, self, access.first, stores, mine, oldest,
                         a.keeps_many))
     return;

@@ -48,6 +48,8 @@ const char* between(const Race& race) {
     return "in another block, while one of the two atomics reaches only its own block";
   case Missing::width:
     return "with an atomic of another width";
+  case Missing::plain_load:
+    return "in this launch, while this read takes the read-only path (__ldg)";
   case Missing::count:
     break;
   }
@@ -96,6 +98,8 @@ HazardCause cause_of(const Race& race) {
     return race.scope == RaceScope::devices ? HazardCause::device_atomic : HazardCause::narrow_atomic;
   case Missing::width:
     return HazardCause::atomics_of_two_widths;
+  case Missing::plain_load:
+    return HazardCause::read_only_path;
   case Missing::count:
     break;
   }

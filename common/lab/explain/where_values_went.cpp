@@ -409,7 +409,9 @@ std::string Explanation::counted_often(const Indices& elements) {
     if (uses.size() == 1)
       return sentence("{} makes {:g} times {}{}.", words_.who(user.where),
                       counts_.of_node(id) / counts_.of_node(uses[0]), value, words_.operation_named(user));
-    if (const std::vector<NodeId> warp = of_a_whole_warp(counts_.users_of(id)); !warp.empty())
+    const bool is_of_all_lanes = graph_.operation_of(graph_.node(id)).starts_with("redux.");
+    if (const std::vector<NodeId> warp = of_a_whole_warp(counts_.users_of(id));
+        !warp.empty() && !is_of_all_lanes)
       return sentence("in {}, {} all take the same value, {}, which {} has.", words_.lines_of(warp),
                       words_.threads_of(warp), value, words_.thread(graph_.node(id).where));
     if (const NodeId join = first_join(loads.front());

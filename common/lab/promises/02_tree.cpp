@@ -100,6 +100,7 @@ std::vector<Rung> tree() {
           .promise(first_thread_in_every_step()),
       Rung("in_place_sequential")
           .up_to(two_per_thread)
+          .also_counted_with([](const Size&) { return 100.0; }) // the strides do not begin with n
           .depth(depth_in_one_block)
           .promise(one_block())
           .promise(no_shared_memory())

@@ -30,10 +30,9 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
-// The emulator's own limit for a launch must come first, since it knows where the kernel was, and it looks at
-// the clock once in a time slice of a block, which may take 0.6 s; and after an interrupt, the host function
-// gets time to return.
-constexpr Seconds after_the_emulators(1.5), to_come_back(1);
+// The emulator's own limit for a launch must come first, since it knows where the kernel was; and after an
+// interrupt, the host function gets time to return.
+constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
 // go on, up to so many times as long.
 constexpr double least_part = 0.5, most_patience = 3;

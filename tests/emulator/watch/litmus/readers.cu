@@ -288,6 +288,36 @@ __global__ void lanes_pass_on_unsynchronised(int* m) {
 }
 RUN(lanes_pass_on_unsynchronised, 1, 32)
 
+// LITMUS read_only_path_behind_a_barrier: race-global
+// SAYS while this read takes the read-only path
+__global__ void read_only_path_behind_a_barrier(int* m) {
+  m[threadIdx.x] = 1; // HERE
+  __syncthreads();
+  m[128 + threadIdx.x] = __ldg(&m[threadIdx.x ^ 1]); // HERE
+}
+RUN(read_only_path_behind_a_barrier, 1, 64)
+
+// LITMUS read_only_path_to_its_own: race-global
+// SAYS while this read takes the read-only path
+__global__ void read_only_path_to_its_own(int* m) {
+  m[threadIdx.x] = 1;                            // HERE
+  m[128 + threadIdx.x] = __ldg(&m[threadIdx.x]); // HERE
+}
+RUN(read_only_path_to_its_own, 1, 64)
+
+// What an earlier launch has written may be read so, and what this one writes only later.
+// LITMUS read_only_path_of_another_launch: right
+__global__ void read_only_path_of_another_launch(int* m) {
+  m[128 + threadIdx.x] = __ldg(&m[threadIdx.x]);
+}
+__global__ void fills(int* m) {
+  m[threadIdx.x] = 1;
+}
+static Enter enter_read_only_path_of_another_launch("read_only_path_of_another_launch", [](int* m) {
+  fills<<<1, 64>>>(m);
+  read_only_path_of_another_launch<<<1, 64>>>(m);
+});
+
 int main() {
   return run_all();
 }
