@@ -33,7 +33,7 @@ public:
     // by how far the two reach.
     std::atomic<std::uint32_t> published{0}, released[level_count] = {};
     std::atomic<std::uint64_t> published_at{0}; // the address of the last of them
-    std::atomic<std::uint32_t> published_by{0}; // and its operation
+    std::atomic<std::uint32_t> published_by{~0u}; // and its operation; ~0: none
     // How many of its accesses to global memory have been judged; all before the last one have been
     // performed.
     std::atomic<std::uint32_t> accesses{0};

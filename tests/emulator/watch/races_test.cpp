@@ -262,6 +262,15 @@ TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
   EXPECT_EQ(missing, Missing::fence);
 }
 
+TEST_F(GlobalRaces, AStoreDoesNotPublishItself) {
+  races(0, {AccessKind::store});
+  launches.history_of(0).published = orders[0].clock;
+  launches.history_of(0).published_by = 0; // its own operation
+  orders[1].warps[0].has_read_strongly = true;
+  EXPECT_EQ(races(1, {AccessKind::load}), 1u);
+  EXPECT_EQ(missing, Missing::order);
+}
+
 TEST_F(GlobalRaces, AtomicsOfBlockScopeRaceBetweenBlocks) {
   races(0, {AccessKind::atomic}, machine::MemoryScope::block);
   EXPECT_EQ(races(1, {AccessKind::atomic}), 1u);
