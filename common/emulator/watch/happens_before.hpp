@@ -32,7 +32,7 @@ public:
     // Moments of the block's clock up to which it had made a strong write, and a strong write after a fence:
     // by how far the two reach.
     std::atomic<std::uint32_t> published{0}, released[level_count] = {};
-    std::atomic<std::uint64_t> published_at{0}; // the address of the last of them
+    std::atomic<std::uint64_t> published_at{0};   // the address of the last of them
     std::atomic<std::uint32_t> published_by{~0u}; // and its operation; ~0: none
     // How many of its accesses to global memory have been judged; all before the last one have been
     // performed.

@@ -257,6 +257,7 @@ TEST_F(GlobalRaces, AtAnotherAddressTheyOrderNothing) {
 TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
   races(0, {AccessKind::store});
   launches.history_of(0).published = orders[0].clock;
+  launches.history_of(0).published_by = 7; // another operation
   orders[1].warps[0].has_read_strongly = true;
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
   EXPECT_EQ(missing, Missing::fence);
@@ -265,7 +266,7 @@ TEST_F(GlobalRaces, PublicationWithoutFenceIsSaidToBeOne) {
 TEST_F(GlobalRaces, AStoreDoesNotPublishItself) {
   races(0, {AccessKind::store});
   launches.history_of(0).published = orders[0].clock;
-  launches.history_of(0).published_by = 0; // its own operation
+  launches.history_of(0).published_by = scene.operation.index;
   orders[1].warps[0].has_read_strongly = true;
   EXPECT_EQ(races(1, {AccessKind::load}), 1u);
   EXPECT_EQ(missing, Missing::order);
