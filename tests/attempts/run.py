@@ -233,7 +233,7 @@ def run_attempt(attempt: Attempt, program: Path, which: str, limit: float) -> An
     answer.state, answer.text = rung["state"], verdict_of(rung)
     if answer.state == "not-built":
         answer.state = "error"
-        answer.text += err
+        answer.text += f"\n{err}"
     return answer
 
 

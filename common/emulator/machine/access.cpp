@@ -63,13 +63,16 @@ void count_elements(const Allocation& array, std::uint64_t address, std::uint64_
                               elements == 1 ? "one element" : fmt::format("{} elements", elements));
 }
 
-// The live allocation that is closest to an address in none.
+// The live allocation that may be meant by an address in none: the closest one, if it is no further away than
+// it is long.
 std::optional<Allocation> nearest_live(const AddressSpace& memory, std::uint64_t address) {
   const auto [begin, end] = memory.hole_around(address);
   const auto before = begin == 0 ? std::nullopt : memory.find(begin - 1);
   const auto after = end == ~0ull ? std::nullopt : memory.find(end);
-  if (!before || !after) return before ? before : after;
-  return address - begin < end - address ? before : after;
+  const bool is_after = !before || (after && end - address < address - begin);
+  const auto closest = is_after ? after : before;
+  const std::uint64_t apart = is_after ? end - address : address - begin;
+  return closest && apart <= closest->end() - closest->origin ? closest : std::nullopt;
 }
 
 // The first byte of [first, first + bytes) that is in no live allocation.

@@ -202,11 +202,11 @@ private:
     if (found.kind.empty()) found.kind = "block-size", found.specific = true;
     found.text +=
         fmt::format("{}With {} threads per block it is right", found.text.empty() ? "" : " ", usual_block);
-    found.text += std::has_single_bit(block)
-                      ? fmt::format(": is that number, or another that fits only it, written into the code "
-                                    "(hard-coded) in place of {}?",
-                                    index_names(rung_.variants[0].in_opencl).block_size)
-                      : fmt::format("; {} is no power of two.", block);
+    found.text +=
+        std::has_single_bit(block)
+            ? fmt::format(". What in the code fits only that number, where it should follow from {}?",
+                          index_names(rung_.variants[0].in_opencl).block_size)
+            : fmt::format("; {} is no power of two.", block);
   }
 
   unsigned

@@ -166,10 +166,14 @@ std::string Explanation::reads() {
              : most == 2 ? fmt::format(" and, if it reads two, {:g} elements further", step)
                          : fmt::format(", then every {:g} elements further", step);
   const bool all_read = threads.size() == launch.blocks * launch.threads;
-  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}{} is {}, {} is {}).", line,
-                     launch.blocks > 1 ? " of block b" : "", all_read ? "" : ", if anything,", index, key,
-                     key.empty() ? "" : ", ", names.block_size, launch.threads, names.grid_size,
-                     launch.blocks);
+  const std::uint32_t block = threads.begin()->first.first;
+  const bool in_one_block = threads.rbegin()->first.first == block;
+  const std::string of_block = launch.blocks == 1 ? ""
+                               : in_one_block     ? fmt::format(" of block {} alone", block)
+                                                  : " of block b";
+  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}{} is {}, {} is {}).", line, of_block,
+                     all_read ? "" : ", if anything,", index, key, key.empty() ? "" : ", ", names.block_size,
+                     launch.threads, names.grid_size, launch.blocks);
 }
 
 // The line of a load in a kernel that ran and that no thread executed.

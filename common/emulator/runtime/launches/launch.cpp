@@ -46,8 +46,8 @@ void check_dimension(const KernelEntry& entry, const char* what, const Dim3& siz
     refuse(
         cudaErrorInvalidConfiguration, entry,
         fmt::format("the {} is {}: every dimension must be at least 1. A number of blocks "
-                    "is 0 where there are no elements, for which no launch is needed, and where a division "
-                    "rounds down to 0",
+                    "becomes 0 where there are no elements, for which no launch is needed, where a division "
+                    "rounds down to 0, and where a number beyond 2^32 is cut off",
                     what, text(size)));
   if (size.x > limit.x || size.y > limit.y || size.z > limit.z)
     refuse(cudaErrorInvalidConfiguration, entry,
