@@ -33,21 +33,22 @@ void retain(cudaUserObject_t handle, unsigned count) {
   found->second->references += count;
 }
 
-// Throws Refusal if there is no such object or it has fewer references. With the last one it is destroyed, by
-// this thread.
-void release(cudaUserObject_t handle, unsigned count) {
+// False if there is no such object or it has fewer references. With the last one it is destroyed, by this
+// thread.
+bool release(cudaUserObject_t handle, unsigned count) {
   std::unique_ptr<UserObject> gone;
   {
     Objects& objects = Objects::get();
     const std::lock_guard lock(objects.mutex);
     const auto found = objects.all.find(handle);
-    if (found == objects.all.end() || found->second->references < count)
-      throw Refusal(cudaErrorInvalidValue, "the user object has fewer references than are released");
-    if ((found->second->references -= count) > 0) return;
+    if (found == objects.all.end() || found->second->references < count) return false;
+    found->second->references -= count;
+    if (found->second->references > 0) return true;
     gone = std::move(found->second);
     objects.all.erase(found);
   }
   gone->destroy(gone->pointer);
+  return true;
 }
 
 } // namespace
@@ -68,7 +69,8 @@ UserObjects::~UserObjects() {
 bool UserObjects::remove(cudaUserObject_t object, unsigned count) {
   const auto found = counts_.find(object);
   if (found == counts_.end() || found->second < count) return false;
-  if ((found->second -= count) == 0) counts_.erase(found);
+  found->second -= count;
+  if (found->second == 0) counts_.erase(found);
   return true;
 }
 
@@ -103,7 +105,8 @@ cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned count) {
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned count) {
   return entry("cudaUserObjectRelease", [&] {
     if (count == 0) return cudaErrorInvalidValue;
-    release(object, count);
+    if (!release(object, count))
+      throw Refusal(cudaErrorInvalidValue, "the user object has fewer references than are released");
     return cudaSuccess;
   });
 }
