@@ -442,9 +442,19 @@ class OpenclJob(Job):
             program = Path(shutil.copy(program, self.folder / "program"))
             emulator = Path(shutil.copytree(emulator, self.folder / "emulator"))
         room = Room(
-            read={self.source: self.inside, program: "/course/program", **self.places_of(emulator)},
+            read={
+                self.source: self.inside,
+                program: "/course/program",
+                emulator: "/emulator",
+                **self.driver(),
+                **{folder: str(folder) for folder in self.lab.libraries},
+            },
             write={out: "/out"},
-            environment=self.with_driver() | {"WARPFOLD_OPENCL_KEEP": f"/out/{self.kept_code}"},
+            environment={
+                "LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]),
+                "WARPFOLD_EMULATOR_DIR": "/emulator",
+                "WARPFOLD_OPENCL_KEEP": f"/out/{self.kept_code}",
+            },
         )
         # The emulator reserves more addresses than there is memory.
         limits = replace(COMPILING, address_space=None)
@@ -457,20 +467,16 @@ class OpenclJob(Job):
         shutil.rmtree(out, ignore_errors=True)
         return ""
 
-    def places_of(self, emulator: Path) -> dict[Path, str]:
-        """The emulator's folder, and the libraries of the program that are not the system's. OpenCL's loader finds the driver by the
-        path that it was built at, in a file of the folder."""
+    def driver(self) -> dict[Path, str]:
+        """A folder for OpenCL's loader, over the emulator's own, which names the driver by its path outside the sandbox."""
         vendors = self.folder / "vendors"
         vendors.mkdir(exist_ok=True)
         (vendors / "warpfold.icd").write_text("/emulator/libwarpfold_opencl.so\n")
-        return {emulator: "/emulator", vendors: "/emulator/opencl-vendors", **{folder: str(folder) for folder in self.lab.libraries}}
-
-    def with_driver(self) -> dict[str, str]:
-        return {"LD_LIBRARY_PATH": ":".join(["/emulator", *map(str, self.lab.libraries)]), "WARPFOLD_EMULATOR_DIR": "/emulator"}
+        return {vendors: "/emulator/opencl-vendors"}
 
     def room_of_judge(self, nodes: tuple[Path, ...]) -> Room:
         room = super().room_of_judge(nodes)
-        room.read |= self.places_of(self.lab.emulator)
+        room.read |= self.driver()
         room.environment |= {"WARPFOLD_OPENCL_KEPT": f"/course/{self.kept_code}"}
         return room
 
