@@ -1,7 +1,9 @@
 // The addresses of a request: where they point, whether they are allowed, and what the request costs.
 #include "access.hpp"
 
+#include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
 
@@ -46,21 +48,50 @@ std::string describe_outside(const AddressSpace& memory, const Allocation& near,
                      describe(*memory.find(end), address));
 }
 
-// An access beside an array of elements as wide as itself, in terms of them.
+// What an access counts from: the one argument of the launch that can be the pointer.
+struct PointerArgument {
+  std::int64_t at = -1;            // its byte in the parameters
+  std::optional<Allocation> array; // none: it is null
+};
+
+std::optional<PointerArgument> pointer_argument(const Warp& warp, const Operation* op) {
+  const Grid& grid = warp.worker->grid;
+  const ptx::ParameterWords words = grid.code.facts[op->index].pointers;
+  constexpr std::size_t bytes = sizeof(std::uint64_t);
+  std::optional<PointerArgument> found;
+  for (std::size_t at = 0; at / bytes < 64 && at + bytes <= grid.parameters.size(); at += bytes) {
+    if ((words >> (at / bytes) & 1) == 0) continue;
+    std::uint64_t address = 0;
+    std::memcpy(&address, grid.parameters.data() + at, bytes);
+    const auto array = grid.memory.find(address);
+    const bool is_null = address == 0 && std::has_single_bit(words);
+    if (!array && !is_null) continue;
+    if (found) return std::nullopt;
+    found = PointerArgument{static_cast<std::int64_t>(at), array};
+  }
+  return found;
+}
+
+constexpr std::uint64_t near_enough = 1 << 20; // in bytes, for an array to be what an access is meant for
+
+// An access beside an array of elements of `width` bytes, in terms of them.
 void count_elements(const Allocation& array, std::uint64_t address, std::uint64_t width, AccessKind kind,
                     Fault& fault) {
-  constexpr std::uint64_t widest_number = 8, near_enough = 1 << 20;
+  const std::string_view unit = width == 1 ? "byte" : "element";
+  constexpr std::uint64_t widest_number = 8;
   const std::uint64_t size = array.end() - array.origin;
   const bool before = address < array.origin;
   const std::uint64_t apart = before ? array.origin - address : address - array.origin;
   if (width > widest_number || size % width != 0 || apart % width != 0 || size == 0) return;
   const std::uint64_t elements = size / width, index = apart / width;
-  if (before && apart < near_enough)
-    fault.message = fmt::format("{} element -{} of {}", verb(kind), index, array.label);
-  if (before || index < elements || address - array.end() >= near_enough) return;
+  const bool is_meant = fault.pointer_at >= 0;
+  if (before && (is_meant || apart < near_enough))
+    fault.message = fmt::format("{} {} -{} of {}", verb(kind), unit, index, array.label);
+  if (before || index < elements || (!is_meant && address - array.end() >= near_enough)) return;
   fault.element = index, fault.elements = elements;
-  fault.message = fmt::format("{} element {} of {}, which has {}", verb(kind), index, array.label,
-                              elements == 1 ? "one element" : fmt::format("{} elements", elements));
+  fault.message =
+      fmt::format("{} {} {} of {}, which has {}", verb(kind), unit, index, array.label,
+                  elements == 1 ? fmt::format("one {}", unit) : fmt::format("{} {}s", elements, unit));
 }
 
 // The live allocation that may be meant by an address in none: the closest one, if it is no further away than
@@ -86,16 +117,20 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   if (!is_told(warp, op)) return;
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
-  auto near = memory.nearest(bad);
+  const auto pointer = pointer_argument(warp, op);
+  auto near = pointer && pointer->array ? pointer->array : memory.nearest(bad);
   const bool in_freed = near && !near->live && bad >= near->begin && bad < near->end();
   // If the program has allocated memory since then, a wild address is more likely.
   const bool freed = in_freed && !memory.allocated_since(near->died);
   if (in_freed && !freed) near = nearest_live(memory, bad);
-  constexpr std::uint64_t near_enough = 1 << 20, null_page = 4096;
+  constexpr std::uint64_t null_page = 4096;
   std::string where;
   Fault::Region region{};
-  if (first < null_page)
-    where = "a null pointer";
+  const bool is_of_null = first < null_page || (pointer && !pointer->array);
+  if (is_of_null)
+    where = first < null_page ? "a null pointer" : fmt::format("{} bytes after a null pointer", first);
+  else if (pointer)
+    where = describe(*near, bad);
   else if (freed)
     where = fmt::format("{}, which has been freed", describe(*near, bad));
   else if (near && (bad < near->begin ? near->begin - bad : bad - near->end()) < near_enough)
@@ -108,17 +143,20 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
               .message = fmt::format("{} {} bytes at 0x{:x}: {}", verb(kind), bytes, first, where)};
   fault.region = region;
   fault.address = first;
-  fault.is_of_null = first < null_page;
+  fault.is_of_null = is_of_null;
+  fault.pointer_at = pointer ? pointer->at : -1;
+  const auto& points_to_bytes = warp.worker->grid.points_to_bytes;
+  const bool counts_bytes = pointer && points_to_bytes && points_to_bytes(pointer->at);
   const bool begins_inside = near && near->live && bad > first && bad == near->end();
+  if (begins_inside) fault.region = Fault::Region::end_of_array;
   if (begins_inside && near->end() - near->origin < bytes) {
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, which is shorter", verb(kind), bytes,
                                 first - near->origin, near->label);
   } else if (begins_inside) {
-    fault.region = Fault::Region::end_of_array;
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, the last {} of them beyond its end",
                                 verb(kind), bytes, first - near->origin, near->label, first + bytes - bad);
   } else if (near && near->live && where == describe(*near, bad))
-    count_elements(*near, first, bytes, kind, fault);
+    count_elements(*near, first, counts_bytes ? 1 : bytes, kind, fault);
   refuse_access(warp, op, std::move(fault), lanes);
 }
 

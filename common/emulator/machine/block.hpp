@@ -62,9 +62,10 @@ struct Grid {
   std::atomic<std::chrono::steady_clock::rep> waits_since = 0;
   std::chrono::milliseconds patience{}; // see LaunchOptions
   Standstill standstill = {};
-  std::function<bool()> may_be_changed = {};      // by others than kernels
-  std::function<void(Fault&)> complete = {};      // see LaunchOptions
-  mutable std::atomic<std::uint64_t> printed = 0; // lines of printf, those left out too
+  std::function<bool()> may_be_changed = {};              // by others than kernels
+  std::function<void(Fault&)> complete = {};              // see LaunchOptions
+  std::function<bool(std::int64_t)> points_to_bytes = {}; // likewise
+  mutable std::atomic<std::uint64_t> printed = 0;         // lines of printf, those left out too
   std::atomic<bool> stop = false;
   std::mutex mutex;
   std::optional<Fault> fault; // the first one; under `mutex`

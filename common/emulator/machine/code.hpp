@@ -7,6 +7,7 @@
 #pragma once
 
 #include "machine.hpp"
+#include "ptx/pointer_parameters.hpp"
 #include "ptx/synchronising.hpp"
 
 #include <cstdint>
@@ -115,6 +116,8 @@ struct OperationFacts {
   // Of a load: the predicate by which a lane needs what it brings (ptx/chosen_loads.hpp); 0: it always does.
   std::uint32_t chooser = 0;
   bool chooser_negated = false;
+  // Of an access: the words of the kernel's parameters that its address may be counted from.
+  ptx::ParameterWords pointers = 0;
 };
 
 // Which values an instruction brings where, for a watcher that follows them.

@@ -92,6 +92,16 @@ void Decoder::place_function_variables(const ptx::Function& function) {
   code_.frames[frame_].local_bytes = static_cast<std::uint32_t>((local + 15) / 16 * 16);
 }
 
+namespace {
+
+std::vector<std::uint32_t> parameter_offsets(const ptx::Function& kernel) {
+  std::vector<std::uint32_t> offsets;
+  for (const Parameter& each : lay_out_parameters(kernel)) offsets.push_back(each.offset);
+  return offsets;
+}
+
+} // namespace
+
 void Decoder::decode_function(std::uint32_t index) {
   const ptx::Function& function = program_.module().functions[index];
   function_ = &function;
@@ -125,6 +135,8 @@ void Decoder::decode_function(std::uint32_t index) {
   printed_ = ptx::printed_loads(program_.module(), function);
   synchronising_ = ptx::synchronising(function, blocks_);
   choosers_ = ptx::choosers(function, blocks_);
+  pointers_ = function.is_entry ? ptx::pointer_parameters(function, parameter_offsets(function))
+                                : std::vector<ptx::ParameterWords>(function.body.size());
   location_ = function.location;
   frame_entries_[frame_] = static_cast<std::uint32_t>(code_.operations.size());
   unset_rows_.clear();
@@ -215,6 +227,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     for (std::size_t i = body; i < code_.operations.size(); ++i) {
       if (code_.facts[i].leader == i) continue;
       code_.names[i] = instruction.name();
+      code_.facts[i].pointers = pointers_[index];
       if (opcode && code_.facts[i].work == Work::other) code_.facts[i].work = opcode->work;
     }
     if (followed_) note_flow(instruction, body);

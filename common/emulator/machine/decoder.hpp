@@ -169,6 +169,7 @@ private:
   std::vector<bool> printed_;
   std::vector<ptx::Synchronising> synchronising_; // likewise
   std::vector<ptx::Chooser> choosers_;            // by instruction
+  std::vector<ptx::ParameterWords> pointers_;     // likewise
   // For registers that may be read before they are set: the row that says in which lanes (unset.cpp).
   std::unordered_map<std::uint32_t, std::uint32_t> unset_rows_;
   std::vector<Fix> local_fixes_;                                     // `place` is an instruction

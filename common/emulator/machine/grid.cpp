@@ -483,6 +483,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .patience = options.patience,
             .may_be_changed = options.may_be_changed,
             .complete = options.complete,
+            .points_to_bytes = options.points_to_bytes,
             .mutex = {},
             .fault = {}};
   LaunchRecord record{.kernel = kernel.name(),

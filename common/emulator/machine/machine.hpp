@@ -101,7 +101,9 @@ struct Fault {
   std::uint64_t element = 0, elements = 0;
   std::uint64_t address = 0, block = 0; // of a bad access
   bool is_of_null = false;              // an access through a null pointer
-  std::string launch = {};              // the call that launched the kernel, in words
+  // The byte of the parameters where the pointer stands that the access counts from; -1: unknown.
+  std::int64_t pointer_at = -1;
+  std::string launch = {}; // the call that launched the kernel, in words
   enum class Argument {
     none,
     null,
@@ -223,6 +225,8 @@ struct LaunchOptions {
   DeviceRuntime* device_runtime = nullptr; // that kernels call; null: none
   // Adds to a fault what only the host knows: how the kernel was launched. Any thread may call it.
   std::function<void(Fault&)> complete = {};
+  // Whether the argument at this byte of the parameters is a pointer to single bytes.
+  std::function<bool(std::int64_t)> points_to_bytes = {};
 };
 
 // What one instruction did in a launch, summed over all warps. Instructions that touch no memory use the

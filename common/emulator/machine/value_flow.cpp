@@ -111,7 +111,7 @@ void Decoder::note_flow(const ptx::Instruction& in, std::size_t first) {
       (stores ? flow.to : flow.from) = std::move(slots);
     } else if (in.has("param") && !stores) {
       flow.kind = ValueFlow::Kind::unrelated;
-      flow.from = {{0, 0, 0, Origin::argument}};
+      flow.from.push_back({0, 0, 0, Origin::argument});
     } else if (flow.kind == ValueFlow::Kind::exchanged) {
       add_sources(exchanged, exchanged + 3); // the value, and what says from which lane it comes
       flow.source_lane = lane_function(in);

@@ -84,6 +84,15 @@ class BadAccesses(unittest.TestCase):
         (bad,) = self.told("between_two")
         self.assertRegex(bad["message"], r"2000 bytes past the end of allocation 1 .*, \d+ bytes before allocation 2 ")
 
+    def test_an_index_counts_from_the_argument(self):
+        for case, place in {
+            "far_index": "element 1073741824 of allocation 1 (400 bytes), which has 100 elements",
+            "bytes": "byte -4 of allocation 1 (400 bytes)",
+        }.items():
+            with self.subTest(case=case):
+                (bad,) = self.told(case)
+                self.assertTrue(bad["message"].endswith(f" reads {place}"), bad["message"])
+
     def test_past_a_short_allocation_is_not_in_the_next_one(self):
         for size in 4, 256, 512:
             with self.subTest(size=size):

@@ -317,8 +317,8 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
     if (peer == current_device())
       throw Refusal(
           cudaErrorInvalidDevice,
-          fmt::format("device {} is the one that the thread uses: call cudaSetDevice for the device "
-                      "that is to have access",
+          fmt::format("device {} is the one that the thread uses, and a device needs no access to its own "
+                      "memory. If another one is to have access, call cudaSetDevice for that one before",
                       peer));
     const bool was_allowed = Runtime::get().peers.allow(current_device(), peer, true);
     return was_allowed ? cudaErrorPeerAccessAlreadyEnabled : cudaSuccess;

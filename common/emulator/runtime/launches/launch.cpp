@@ -295,6 +295,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
     fault.launch = call_in_words(launch);
     fault.argument = argument_behind(fault, launch);
   };
+  options.points_to_bytes = [&launch](std::int64_t at) { return points_to_bytes(launch, at); };
   std::lock_guard lock(runtime.launch_mutex[device]);
   if (runtime.options.interrupted) {
     set_sticky_error(cudaErrorLaunchTimeout);

@@ -163,14 +163,16 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
   struct Array {
     std::string type;
     std::uint64_t elements;
+    bool may_be_meant;
   };
   std::vector<Array> arrays;
   each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
+    const bool may_be_meant = fault.pointer_at < 0 || bytes - launch.parameters.data() == fault.pointer_at;
     if (is_pointer(type)) {
-      if (fault.is_of_null && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
+      if (may_be_meant && fault.is_of_null && number_at<std::uint64_t>(bytes) == 0) found = Argument::null;
       const Behind array = behind(type, bytes);
-      if (has_overflowed(fault, array)) found = Argument::overflowed;
-      arrays.push_back({type, array.elements});
+      if (may_be_meant && has_overflowed(fault, array)) found = Argument::overflowed;
+      arrays.push_back({type, array.elements, may_be_meant});
     }
     const auto integer = integer_in(type, bytes);
     has_zero = has_zero || integer == 0;
@@ -182,11 +184,20 @@ machine::Fault::Argument argument_behind(const machine::Fault& fault, const Prep
   if (fault.elements != 0 && fault.element == fault.block && launch.shape.grid.count() > fault.elements)
     return Argument::more_blocks;
   if (found != Argument::more_than_elements) return found;
-  const auto accessed = std::ranges::find(arrays, fault.elements, &Array::elements);
+  const auto accessed = std::ranges::find_if(
+      arrays, [&](const Array& each) { return each.may_be_meant && each.elements == fault.elements; });
   const bool fits_another = accessed != arrays.end() && std::ranges::any_of(arrays, [&](const Array& array) {
                               return array.type == accessed->type && array.elements >= number;
                             });
   return fits_another ? Argument::swapped : found;
+}
+
+bool points_to_bytes(const PreparedLaunch& launch, std::int64_t at) {
+  bool found = false;
+  each_argument(launch, [&](const std::string& type, const std::byte* bytes, std::size_t) {
+    if (bytes - launch.parameters.data() == at && is_pointer(type)) found = behind(type, bytes).width == 1;
+  });
+  return found;
 }
 
 } // namespace warpfold::runtime

@@ -16,4 +16,7 @@ std::string call_in_words(const PreparedLaunch& launch);
 // is before an array, at an index of 32 bits, and 2^32 elements further on it would be within.
 machine::Fault::Argument argument_behind(const machine::Fault& fault, const PreparedLaunch& launch);
 
+// Whether the argument at this byte of the parameters is a pointer to char, so that an index counts bytes.
+bool points_to_bytes(const PreparedLaunch& launch, std::int64_t at);
+
 } // namespace warpfold::runtime

@@ -13,6 +13,15 @@ __global__ void store_at(int* to, int i) {
 __global__ void load_at(int* to, const int* from, int i) {
   to[0] = from[i]; // load_at
 }
+__global__ void load_from(int* to, long long address) {
+  to[0] = *reinterpret_cast<const int*>(address);
+}
+__global__ void load_float(int* to, const char* from, int offset) {
+  to[0] = static_cast<int>(*reinterpret_cast<const float*>(from + offset));
+}
+long long number_of(const int* a) {
+  return reinterpret_cast<long long>(a);
+}
 __global__ void fill(int* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = 1;
@@ -77,7 +86,11 @@ int main(int argc, char** argv) {
     cudaDeviceSynchronize();
     cudaFree(large);
   } else if (is("far_away")) {
-    load_at<<<1, 1>>>(a, a, -(1 << 30));
+    load_from<<<1, 1>>>(a, number_of(a) - (1ll << 32));
+  } else if (is("far_index")) {
+    load_at<<<1, 1>>>(a, a, 1 << 30);
+  } else if (is("bytes")) {
+    load_float<<<1, 1>>>(a, reinterpret_cast<char*>(a), -4);
   } else if (is("swapped_arguments")) {
     int* b = nullptr;
     if (cudaMalloc(&b, 40)) return 1;
@@ -98,7 +111,7 @@ int main(int argc, char** argv) {
   } else if (is("between_two")) {
     int* b = nullptr;
     if (cudaMalloc(&b, 400)) return 1;
-    load_at<<<1, 1>>>(a, a, 600);
+    load_from<<<1, 1>>>(a, number_of(a) + 2400);
     cudaFree(b);
   } else if (int size = 0; std::sscanf(name, "past_%d_bytes", &size) == 1) {
     int *one = nullptr, *next = nullptr;
