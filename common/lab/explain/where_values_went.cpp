@@ -123,10 +123,13 @@ std::string Explanation::reads() {
     if (const auto element = counts_.element_of(node); element && node.where.launch == 0)
       by_line[graph_.line(node.where)][{node.where.block, node.where.thread}].push_back(*element);
   }
+  std::size_t all = 0;
+  for (const auto& [line, threads] : by_line) all += threads.size();
   const auto first_line = std::ranges::min_element(
       by_line, {}, [&](const auto& each) { return each.second.begin()->second.front(); });
   if (first_line == by_line.end()) return "";
   auto& [line, threads] = *first_line;
+  if (2 * threads.size() < all) return ""; // most threads read elsewhere
   const auto at = [&threads = threads](std::uint32_t block, std::uint32_t thread) -> std::optional<double> {
     const auto found = threads.find({block, thread});
     if (found == threads.end()) return std::nullopt;
@@ -439,9 +442,11 @@ std::string Explanation::counted_often(const Indices& elements) {
       }
     }
     const std::string by = words_.threads_of(uses);
-    return sentence("in {}, {} is added {} times, by {}.{}", words_.lines_of(uses), value, uses.size(), by,
-                    by.find(" and ") != by.npos || by.find(" to ") != by.npos ? " Which thread should add it?"
-                                                                              : "");
+    const bool is_read = graph_.operation_of(user).starts_with("ld");
+    const bool by_several = by.find(" and ") != by.npos || by.find(" to ") != by.npos;
+    return sentence("in {}, {} is {} {} times, by {}.{}", words_.lines_of(uses), value,
+                    is_read ? "read" : "added", uses.size(), by,
+                    by_several ? fmt::format(" Which thread should {} it?", is_read ? "read" : "add") : "");
   }
 }
 

@@ -69,6 +69,13 @@ bool has_signs(const Rung& rung, const Variant& variant) {
   return variant.type != Type::uint32 && (op == Operator::min || op == Operator::max);
 }
 
+// Whether one 0 is the result, so that a kernel that takes a 0 for no value at all is wrong.
+bool has_zero(const Rung& rung, const Variant& variant) {
+  const Operator op = rung.operator_of(variant);
+  return op == Operator::min || op == Operator::product ||
+         (op == Operator::max && variant.type != Type::uint32);
+}
+
 std::vector<Case> smallest_first(std::vector<Case> cases) {
   // Matrices without elements come after small ones: what is wrong with rows shows better where there are
   // elements.
@@ -160,6 +167,8 @@ static std::vector<Case> all_cases(const Rung& rung, const Variant& variant, con
   }
   if (has_signs(rung, variant))
     cases.push_back({Kind::mixed_signs, std::min<std::size_t>(1000, most), 1, block, 0});
+  if (has_zero(rung, variant))
+    cases.push_back({Kind::lone_zero, std::min<std::size_t>(1000, most), 1, block, 0});
   if (rung.stalling) {
     for (const Kind kind : {Kind::stalling, Kind::quarters, Kind::lone_ones}) {
       cases.push_back({kind, std::min(std::size_t{1} << 20, most), 1, block, 0});

@@ -83,6 +83,12 @@ double mixed_sign(Type type, Operator op, std::size_t i, std::uint64_t seed) {
   return negative ? -below_one : below_one;
 }
 
+// Greater than 0, or less where the maximum is asked for.
+double of_one_sign(Operator op, std::size_t i, std::uint64_t seed) {
+  const double magnitude = 1.0 + static_cast<double>(mix(seed ^ (i * 0x2545f4914f6cdd1du)) % 1000);
+  return op == Operator::max ? -magnitude : op == Operator::product ? 1 : magnitude;
+}
+
 // All bits set, except for one here and there.
 double almost_all_bits(std::size_t i, std::size_t n, std::uint64_t seed) {
   const std::uint64_t random = mix(seed ^ (i * 0x2545f4914f6cdd1du));
@@ -190,6 +196,7 @@ std::string_view name_of(Kind kind) {
                                         "2^24 and quarters for each thread",
                                         "2^30 and -2^30 among ones",
                                         "both signs",
+                                        "one zero, the others of one sign",
                                         "scores",
                                         "a special case in each row",
                                         "masked, all steps exact"};
@@ -260,7 +267,7 @@ double Sequence::operator[](std::size_t i) const {
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
   Sequence sequence{type, kind, op, n, n, seed, {}};
   if (n > longest_without_period) sequence.period = long_period;
-  if (!is_float(type) && kind != Kind::mixed_signs) sequence.kind = Kind::exact;
+  if (!is_float(type) && kind != Kind::mixed_signs && kind != Kind::lone_zero) sequence.kind = Kind::exact;
   sequence.values.resize(sequence.period * size_of(type));
   ExactSums sums(type, n, seed);
   for (std::size_t i = 0; i < sequence.period; ++i) {
@@ -271,6 +278,8 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
       value = almost_all_bits(i, n, seed);
     } else if (sequence.kind == Kind::mixed_signs) {
       value = mixed_sign(type, op, i, seed);
+    } else if (sequence.kind == Kind::lone_zero) {
+      value = i == mix(seed) % sequence.period ? 0 : of_one_sign(op, i, seed);
     } else if (sequence.kind == Kind::cancelling) {
       value = cancelling_value(i, sequence.period);
     } else if (sequence.kind != Kind::exact) {

@@ -35,6 +35,7 @@ enum class Kind {
   excesses,
   cancelling,
   mixed_signs,
+  lone_zero,
   scores,
   special_rows,
   masked

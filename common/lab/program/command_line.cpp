@@ -51,8 +51,8 @@ void check_against_rungs(const Options& options, std::string_view lab, std::span
   for (const Rung* rung : chosen) {
     const unsigned block = block_for(*rung, options);
     if (block < rung->min_block || block > rung->max_block) {
-      throw UsageError(fmt::format("--block {}: rung {} takes {} to {} threads per block", block, rung->name,
-                                   rung->min_block, rung->max_block));
+      throw UsageError(fmt::format("--block {}: rung {} takes {} threads per block", block, rung->name,
+                                   rung->block_sizes_in_words()));
     }
     if (const std::size_t most = rung->most_elements(block); options.n && *options.n > most) {
       throw UsageError(fmt::format("--n {}: rung {} takes up to {} elements with {} threads per block",

@@ -287,7 +287,7 @@ private:
     if (block > device().largest_block)
       return fmt::format("{} takes up to {} threads per block", device().name, device().largest_block);
     if (block < rung.min_block || block > rung.max_block) {
-      return fmt::format("takes {} to {} threads per block", rung.min_block, rung.max_block);
+      return fmt::format("takes {} threads per block", rung.block_sizes_in_words());
     }
     if (how.n && variant.by_rows)
       if (const std::size_t rows = rows_for(variant, *how.n, how.rows);

@@ -95,9 +95,11 @@ std::vector<Rung> speed_of_light() {
               "the thread that stores the block's sum calls the fence, and no other one"))
           .same_bits(),
       Rung("champion")
+          .block_sizes(256, 256)
           .tried_on_emulator_with(200'003,
-                                  "So many doubles make more than 32 blocks, whose words one warp "
-                                  "collects, so it takes several steps.",
+                                  "So many doubles make more than 32 blocks, more than the lanes of a warp "
+                                  "that collects their words: is each word awaited, added once and set back "
+                                  "to 0?",
                                   Type::float64)
           .tried_on_small_device(700'003,
                                  "There are more tiles than blocks here: each block must go on to every "

@@ -12,6 +12,7 @@
 #include "lab.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lab {
@@ -123,6 +124,10 @@ public:
   Rung& tried_with_columns(std::size_t columns) { return wide_columns = columns, *this; }
   Rung& block_sizes(unsigned smallest, unsigned largest) {
     return min_block = smallest, max_block = largest, *this;
+  }
+  std::string block_sizes_in_words() const {
+    return min_block == max_block ? std::to_string(min_block)
+                                  : std::to_string(min_block) + " to " + std::to_string(max_block);
   }
   // The longest chain of additions that an element goes through; the rounding error is at most this many unit
   // round-offs of the sum of magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, section

@@ -113,6 +113,16 @@ TEST(Sequence, WithBothSignsTheGreatestMagnitudeIsNeitherMinimumNorMaximum) {
   }
 }
 
+TEST(Sequence, OneZeroIsTheResult) {
+  for (const Operator op : {Operator::min, Operator::max, Operator::product}) {
+    const Sequence input = make_sequence(Type::int32, op, Kind::lone_zero, 1000, 1);
+    int zeros = 0;
+    for (std::size_t i = 0; i < input.n; ++i) zeros += input[i] == 0;
+    EXPECT_EQ(zeros, 1);
+    EXPECT_EQ(reduce(input, 0, input.n).value, 0);
+  }
+}
+
 TEST(Sequence, BitwiseAndHasBitsLeftAndLosesSome) {
   const Sequence input = make_sequence(Type::uint32, Operator::bitwise_and, Kind::exact, 1000, 1);
   const double all = reduce(input, 0, input.n).value;
