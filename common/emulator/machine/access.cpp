@@ -73,12 +73,12 @@ std::optional<PointerArgument> pointer_argument(const Warp& warp, const Operatio
 }
 
 constexpr std::uint64_t near_enough = 1 << 20; // in bytes, for an array to be what an access is meant for
+constexpr std::uint64_t widest_number = 8;     // in bytes; what is wider is a vector
 
 // An access beside an array of elements of `width` bytes, in terms of them.
 void count_elements(const Allocation& array, std::uint64_t address, std::uint64_t width, AccessKind kind,
                     Fault& fault) {
   const std::string_view unit = width == 1 ? "byte" : "element";
-  constexpr std::uint64_t widest_number = 8;
   const std::uint64_t size = array.end() - array.origin;
   const bool before = address < array.origin;
   const std::uint64_t apart = before ? array.origin - address : address - array.origin;
@@ -148,8 +148,9 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   const auto& points_to_bytes = warp.worker->grid.points_to_bytes;
   const bool counts_bytes = pointer && points_to_bytes && points_to_bytes(pointer->at);
   const bool begins_inside = near && near->live && bad > first && bad == near->end();
-  if (begins_inside) fault.region = Fault::Region::end_of_array;
-  if (begins_inside && near->end() - near->origin < bytes) {
+  const std::uint64_t size = begins_inside ? near->end() - near->origin : 0;
+  if (begins_inside && (size >= bytes || bytes > widest_number)) fault.region = Fault::Region::end_of_array;
+  if (begins_inside && size < bytes) {
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, which is shorter", verb(kind), bytes,
                                 first - near->origin, near->label);
   } else if (begins_inside) {

@@ -304,7 +304,9 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
   const bool is_all = story.elements.size() == missing;
   const std::string which =
-      (is_all ? "" : in_words(story.elements, given_.n, given_.block)) +
+      (is_all ? ""
+              : (story.is_one ? "" : "the same happens to ") +
+                    in_words(story.elements, given_.n, given_.block)) +
       (story.is_one ? (is_all ? "" : ": ")
                     : fmt::format("{}lement {}, for example: ", is_all ? "E" : "; e", story.elements[0]));
   const bool is_loaded = graph_.node(story.node).kind == NodeKind::loaded;
@@ -413,6 +415,9 @@ std::string Explanation::counted_often(const Indices& elements) {
       return sentence("in {}, {} adds {} to itself.", words_.lines_of(uses), words_.thread(user.where),
                       value);
     if (counts_.of_node(id) < 0) kind_ = "subtracted";
+    if (uses.size() == 1 && !graph_.library_call(user.where).empty())
+      return sentence("{} takes each value {:g} times, among them {}.", words_.who(user.where),
+                      counts_.of_node(id) / counts_.of_node(uses[0]), value);
     if (uses.size() == 1)
       return sentence("{} makes {:g} times {}{}.", words_.who(user.where),
                       counts_.of_node(id) / counts_.of_node(uses[0]), value, words_.operation_named(user));

@@ -76,7 +76,7 @@ Checked check_wrong_on_purpose(const Rung& rung, const Options& options, Progres
   CaseJudge judge(rung, options, progress);
   Checked checked = check(rung, judge, progress, [&] {
     Check one_group = check_for(alone);
-    one_group.name += ", one work-group: its barrier holds";
+    one_group.name += ", one work-group";
     judge.is_wrong(variant, alone, one_group);
   });
   if (checked.device_lost || first_failed(checked.checks) || !checked.hazards.empty()) return checked;

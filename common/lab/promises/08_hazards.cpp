@@ -148,7 +148,6 @@ std::vector<Rung> hazards() {
                          "the warps' sums must be read from shared memory once")),
       Rung("across_blocks")
           .broken()
-          .same_bits()
           .depth(depth_of_walk)
           .promise(each_thread_reads_at_most([](const Size& s) {
             return elements_of_walk(s) + double(ceil_div(resident_blocks(s.block), s.block));

@@ -91,9 +91,14 @@ inline Promise reads_each_element_once() {
 }
 // The sectors of n elements of 4 bytes, one more for each block that starts within one, and a few of what
 // blocks leave for one another.
+// In each step of the grid, the lanes of one warp may be a step apart, where those before it have one more to
+// go.
 inline Promise neighbours_read_neighbours() {
   return at_most(
-      Counter::global_load_sectors, [](const Size& s) { return double(ceil_div(s.n, 8)) + s.blocks + 8; },
+      Counter::global_load_sectors,
+      [](const Size& s) {
+        return double(ceil_div(s.n, 8)) + s.blocks + 8 + s.n / std::max(1.0, double(s.blocks) * s.block);
+      },
       "the lanes of a warp must read neighbouring elements, from the beginning of a sector (32 bytes) on");
 }
 inline Promise each_thread_reads_at_most(Formula elements) {
