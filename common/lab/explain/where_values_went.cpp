@@ -303,12 +303,12 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   const Where& made = graph_.node(story.node).where;
   if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
   const bool is_all = story.elements.size() == missing;
+  const std::string group = is_all ? "" : in_words(story.elements, given_.n, given_.block);
   const std::string which =
-      (is_all ? ""
-              : (story.is_one ? "" : "the same happens to ") +
-                    in_words(story.elements, given_.n, given_.block)) +
-      (story.is_one ? (is_all ? "" : ": ")
-                    : fmt::format("{}lement {}, for example: ", is_all ? "E" : "; e", story.elements[0]));
+      story.is_one ? (is_all ? "" : group + ": ")
+      : is_all
+          ? fmt::format("Element {}, for example: ", story.elements[0])
+          : fmt::format("what becomes of {} shows in element {}, for example: ", group, story.elements[0]);
   const bool is_loaded = graph_.node(story.node).kind == NodeKind::loaded;
   const auto result = std::ranges::find(graph_.roots, story.node);
   if (const auto row = static_cast<std::size_t>(result - graph_.roots.begin()); row == row_) {

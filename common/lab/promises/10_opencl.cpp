@@ -47,6 +47,12 @@ Promise first_item_in_every_step() {
       Counter::own_place_stores, [](const Size& s) { return log_ceil(s.n, 2) + 1; },
       "item i must work on element 2 * stride * i, so that item 0 adds to element 0 in every step");
 }
+// All n - 1 additions, and the store of the result.
+Promise each_item_at_its_own_element() {
+  return equal(
+      Counter::own_place_stores, [](const Size& s) { return double(s.n); },
+      "each item below the stride must add to its own element: item i to element i");
+}
 Promise first_items_work() {
   return at_most(
       Counter::divergent_branches, [](const Size& s) { return 3 * log2(s.block) * s.blocks; },
@@ -84,6 +90,7 @@ std::vector<Rung> opencl() {
               .promise(no_barrier_but_for_the_steps())
               .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
               .promise(stride_halves())
+              .promise(each_item_at_its_own_element())
               .promise(first_items_work()),
           Rung("across_groups")
               .in_place()
