@@ -207,7 +207,7 @@ TEST(WhereValuesWent, AnAverageInALibrarysCall) {
     const unsigned made = run.call("avg.f32", "ncclReduce(...)", line, 1.5F, {{a, 1}, {b, 2}});
     EXPECT_EQ(run.said(made, 1.5).text,
               fmt::format("Each element should count once. Here elements 0 and 1 count 0.5 times. "
-                          "{}ncclReduce(...) makes 0.5 times element 0.",
+                          "{}ncclReduce(...) takes each value 0.5 times, among them element 0.",
                           where));
   }
 }
