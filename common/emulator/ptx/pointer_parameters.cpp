@@ -42,10 +42,16 @@ public:
 private:
   bool follow(const Instruction& each) {
     bool changed = false;
+    if (each.operands.size() < fewest_operands(each)) return false; // the instruction itself reports it
     if (each.opcode == "ld" && each.has("param")) return take_parameters(each);
     const Origin origin = result_of(each);
     each_destination(each, [&](std::uint32_t index) { changed |= origins_[index].add(origin); });
     return changed;
+  }
+
+  static std::size_t fewest_operands(const Instruction& each) {
+    if (each.opcode == "mad" || each.opcode == "selp") return 4;
+    return each.opcode == "ld" ? 2 : 1;
   }
 
   bool take_parameters(const Instruction& load) {

@@ -49,6 +49,11 @@ TEST(PointerParameters, WhatIsChosenOrCountsBytesIsOneOfSeveral) {
   EXPECT_EQ(words("add.s64 %rd4, %rd1, %rd2; ld.global.u8 %r1, [%rd4];"), 3U);
 }
 
+TEST(PointerParameters, AnInstructionThatLacksOperandsIsLeftOut) {
+  EXPECT_EQ(
+      words("mad.lo.s64 %rd4, %rd1; selp.b64 %rd5, %rd1; ld.param.u64 %rd6; ld.global.f32 %f1, [%rd1];"), 1U);
+}
+
 TEST(PointerParameters, OtherPointersAreNotKnown) {
   EXPECT_EQ(words("ld.global.u64 %rd4, [%rd1]; add.s64 %rd4, %rd4, %rd2; ld.global.f32 %f1, [%rd4];"), 0U);
   EXPECT_EQ(words("mov.u64 %rd4, table; selp.b64 %rd5, %rd4, %rd1, %p1; ld.global.f32 %f1, [%rd5];"), 0U);
