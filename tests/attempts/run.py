@@ -41,7 +41,8 @@ SAME = {
     "nothing was written": ["nothing has changed it", "nothing is stored in"],
     "past the end": [", which has ", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
-    "uninitialised": ["never given a value", "never written"],
+    "uninitialised": ["never given a value", "not been written"],
+    "never written": ["not been written"],
     "never set": ["never given a value"],
 }
 

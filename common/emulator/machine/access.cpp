@@ -145,8 +145,6 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   fault.address = first;
   fault.is_of_null = is_of_null;
   fault.pointer_at = pointer ? pointer->at : -1;
-  const auto& points_to_bytes = warp.worker->grid.points_to_bytes;
-  const bool counts_bytes = pointer && points_to_bytes && points_to_bytes(pointer->at);
   const bool begins_inside = near && near->live && bad > first && bad == near->end();
   const std::uint64_t size = begins_inside ? near->end() - near->origin : 0;
   if (begins_inside && (size >= bytes || bytes > widest_number)) fault.region = Fault::Region::end_of_array;
@@ -157,7 +155,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, the last {} of them beyond its end",
                                 verb(kind), bytes, first - near->origin, near->label, first + bytes - bad);
   } else if (near && near->live && where == describe(*near, bad))
-    count_elements(*near, first, counts_bytes ? 1 : bytes, kind, fault);
+    count_elements(*near, first, counts_bytes(warp, *op) ? 1 : bytes, kind, fault);
   refuse_access(warp, op, std::move(fault), lanes);
 }
 
@@ -218,6 +216,12 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 }
 
 } // namespace
+
+bool counts_bytes(const Warp& warp, const Operation& op) {
+  const auto pointer = pointer_argument(warp, &op);
+  const auto& points_to_bytes = warp.worker->grid.points_to_bytes;
+  return pointer && points_to_bytes && points_to_bytes(pointer->at);
+}
 
 namespace {
 

@@ -38,6 +38,9 @@ struct Access {
   bool remote = false;
 };
 
+// Whether an access to global memory counts from an argument of the launch that points to bytes, a char*.
+bool counts_bytes(const Warp& warp, const Operation& op);
+
 // A plain access to neighbouring elements: lane i's is at `first` + i * width. In global memory all lanes are
 // active.
 struct RowAccess {

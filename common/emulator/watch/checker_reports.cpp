@@ -51,6 +51,17 @@ std::optional<bool> stores_the_same(const machine::Access& access, unsigned lane
 
 namespace {
 
+// Whether the line that stores has an atomic operation, too.
+bool is_beside_atomic(const machine::Code& code, const machine::Operation& store) {
+  const machine::SourceLine here = code.line_of(store);
+  return here.line != 0 && std::ranges::any_of(code.operations, [&](const machine::Operation& operation) {
+           const std::string& name = code.names[operation.index];
+           if (!name.starts_with("atom.") && !name.starts_with("red.")) return false;
+           const machine::SourceLine there = code.line_of(operation);
+           return there.line == here.line && there.file == here.file;
+         });
+}
+
 bool is_one_step(const machine::Code& code, const machine::Access& access, const Conflict& conflict,
                  RaceScope scope) {
   using machine::AccessKind;
@@ -145,6 +156,7 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .one_statement = same_store && !earlier.is_atomic,
+            .beside_atomic = is_beside_atomic(mine.grid->code, access.operation),
             .one_step = is_one_step(mine.grid->code, access, conflict, scope),
             .earlier_bulk =
                 shared && same_launch && conflict.earlier_wrote && mine.facts->is_bulk[earlier.operation],
@@ -191,13 +203,14 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane)
   const machine::Code& code = mine.grid->code;
   if (access.space != ptx::Space::global && code.facts[access.operation.index].of_library) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
+  const bool counts_bytes = machine::counts_bytes(access.warp, access.operation);
   const std::string place =
       access.space == ptx::Space::shared  ? shared_in_words(mine, *access.warp.block, address, access.width)
       : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)
-                                          : global_name(memory_, address, access.width);
+                                          : global_name(memory_, address, counts_bytes ? 1 : access.width);
   Hazard hazard = describe_uninitialised(thread_in_words(mine, access.warp, lane), place, access.space);
   if (access.space == ptx::Space::global) {
-    hazard.message += what_is_written(address, access.width);
+    if (!counts_bytes) hazard.message += what_is_written(address, access.width);
     hazard.launch = launch_in_words(mine);
   }
   hazard.where = code.line_of(access.operation);

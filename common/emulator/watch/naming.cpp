@@ -55,7 +55,7 @@ std::string global_name(const machine::AddressSpace& memory, std::uint64_t addre
   const std::uint64_t inside = address - allocation->origin;
   if (allocation->end() - allocation->origin == width) return allocation->label;
   if (inside % width) return fmt::format("byte {} of {}", inside, allocation->label);
-  return fmt::format("element {} of {}", inside / width, allocation->label);
+  return fmt::format("{} {} of {}", width == 1 ? "byte" : "element", inside / width, allocation->label);
 }
 
 } // namespace warpfold::watch

@@ -105,7 +105,8 @@ HazardCause cause_of(const Race& race) {
   }
   if (race.scope < RaceScope::blocks && (race.earlier_atomic || race.later == machine::AccessKind::atomic))
     return HazardCause::atomic_and_plain;
-  if (race.one_statement && race.scope <= RaceScope::blocks) return HazardCause::one_statement;
+  if (race.one_statement && race.scope <= RaceScope::blocks)
+    return race.beside_atomic ? HazardCause::store_beside_atomic : HazardCause::one_statement;
   if (race.one_step) return HazardCause::one_step;
   switch (race.scope) {
   case RaceScope::warp:
@@ -183,7 +184,7 @@ Hazard describe_uninitialised(const std::string& thread, const std::string& plac
                             : space == ptx::Space::local ? HazardCause::unwritten_local
                                                          : HazardCause::unwritten_global;
   return {HazardKind::uninitialised, cause,
-          fmt::format("{} reads {}, which was never written", thread, place)};
+          fmt::format("{} reads {}, which has not been written", thread, place)};
 }
 
 Hazard describe_unwritten_copy(const std::string& who, std::uint64_t unwritten, std::uint64_t size,

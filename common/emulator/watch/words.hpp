@@ -17,6 +17,7 @@ struct Race {
   machine::AccessKind later{};
   bool earlier_wrote = false, earlier_atomic = false;
   bool one_statement = false; // both are stores, by the same statement
+  bool beside_atomic = false; // one_statement, in a line that has an atomic as well
   bool one_step = false;      // a load and a store that belong to the same step
   bool earlier_bulk = false;  // a bulk copy
   bool in_opencl = false;

@@ -204,8 +204,8 @@ private:
         fmt::format("{}With {} threads per block it is right", found.text.empty() ? "" : " ", usual_block);
     found.text +=
         std::has_single_bit(block)
-            ? fmt::format(". What in the code fits only that number, where it should follow from {}?",
-                          index_names(rung_.variants[0].in_opencl).block_size)
+            ? fmt::format(". Follow the code with {} and with {}: where does it stop doing what it should?",
+                          usual_block, block)
             : fmt::format("; {} is no power of two.", block);
   }
 

@@ -65,6 +65,7 @@ public:
               std::size_t row)
       : graph_(graph), given_(given), input_(input), got_(outcome.results[row]), row_(row),
         columns_(given.n / given.rows), first_(row * columns_), in_opencl_(outcome.followed.in_opencl),
+        in_place_(outcome.followed.in_place),
         counts_(graph, outcome, given, input, row), words_(graph, counts_, given, input) {}
 
   Diagnosis diagnosis();
@@ -97,6 +98,7 @@ private:
   std::string counted_often(const Indices& elements);
   std::vector<NodeId> ends_of_ways();
   NodeId handed_on(NodeId id) const;
+  NodeId used_twin(NodeId id) const;
   NodeId first_join(NodeId load) const;
   std::vector<NodeId> of_a_whole_warp(const std::vector<NodeId>& users) const;
   bool is_old_result(NodeId root) const;
@@ -106,7 +108,7 @@ private:
   const Sequence& input_;
   const double got_;
   const std::size_t row_, columns_, first_;
-  const bool in_opencl_;
+  const bool in_opencl_, in_place_;
   ElementCounts counts_;
   const ValueWords words_;
   std::string kind_;
@@ -174,9 +176,10 @@ std::string Explanation::reads() {
   const std::string of_block = launch.blocks == 1 ? ""
                                : in_one_block     ? fmt::format(" of block {} alone", block)
                                                   : " of block b";
-  return fmt::format(" In line {}, thread t{} reads{} element {} ({}{}{} is {}, {} is {}).", line, of_block,
-                     all_read ? "" : ", if anything,", index, key, key.empty() ? "" : ", ", names.block_size,
-                     launch.threads, names.grid_size, launch.blocks);
+  return fmt::format(" In line {}, thread t{} reads{} element {}{} ({}{}{} is {}, {} is {}).", line, of_block,
+                     all_read ? "" : ", if anything,", index, in_place_ ? ", still unchanged" : "", key,
+                     key.empty() ? "" : ", ", names.block_size, launch.threads, names.grid_size,
+                     launch.blocks);
 }
 
 // The line of a load in a kernel that ran and that no thread executed.
@@ -269,6 +272,21 @@ NodeId Explanation::handed_on(NodeId id) const {
   }
 }
 
+// The same value in the first thread of the warp that has a use for it; otherwise the node itself.
+NodeId Explanation::used_twin(NodeId id) const {
+  const ValueGraph::Node& node = graph_.node(id);
+  if (!counts_.users_of(id).empty()) return id;
+  NodeId found = id;
+  for (NodeId other = first_node; other < graph_.end(); ++other) {
+    const Where& at = graph_.node(other).where;
+    if (at.place == node.where.place && at.launch == node.where.launch && at.block == node.where.block &&
+        at.thread / 32 == node.where.thread / 32 && at.thread < graph_.node(found).where.thread &&
+        !counts_.users_of(other).empty() && counts_.elements_in(other) == counts_.elements_in(id))
+      found = other;
+  }
+  return found;
+}
+
 // What became of each: the value in which its way ends, or those who took it without a use.
 std::string Explanation::lost(const Indices& elements, std::size_t missing) {
   const std::vector<NodeId> ends = ends_of_ways();
@@ -296,9 +314,10 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     story.is_one = story.is_one && story.node == end;
     story.elements.push_back(element);
   }
-  const auto& story = std::ranges::max_element(stories, {}, [](const auto& each) {
+  auto& story = std::ranges::max_element(stories, {}, [](const auto& each) {
                         return each.second.elements.size();
                       })->second;
+  if (!story.loss) story.node = used_twin(story.node);
   const std::string value = words_.value_of(story.node);
   const Where& made = graph_.node(story.node).where;
   if (graph_.line(made) == 0 && graph_.library_call(made).empty()) return ""; // the host has copied it
@@ -447,11 +466,12 @@ std::string Explanation::counted_often(const Indices& elements) {
       }
     }
     const std::string by = words_.threads_of(uses);
-    const bool is_read = graph_.operation_of(user).starts_with("ld");
+    const char* const used = graph_.operation_of(user).starts_with("ld") ? "read"
+                             : user.kind == NodeKind::computed           ? "added"
+                                                                         : "taken";
     const bool by_several = by.find(" and ") != by.npos || by.find(" to ") != by.npos;
     return sentence("in {}, {} is {} {} times, by {}.{}", words_.lines_of(uses), value,
-                    is_read ? "read" : "added", uses.size(), by,
-                    by_several ? fmt::format(" Which thread should {} it?", is_read ? "read" : "add") : "");
+                    used, uses.size(), by, by_several ? " Which thread should do that?" : "");
   }
 }
 

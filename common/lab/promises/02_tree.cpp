@@ -104,6 +104,7 @@ std::vector<Rung> tree() {
           .depth(depth_in_one_block)
           .promise(one_block())
           .promise(no_shared_memory())
+          .promise(pairs_in_place())
           .promise(at_most(
               Counter::global_load_sectors, [](const Size& s) { return s.n / 2.0; },
               "working threads must read neighbouring elements, which share sectors"))
@@ -111,7 +112,6 @@ std::vector<Rung> tree() {
               Counter::divergent_branches, [](const Size& s) { return 2 * log2(s.block); },
               "the working threads must be the first ones, so that each warp is fully active or fully idle"))
           .adds_in_a_block_like(by_halving_strides, halving_strides, 2)
-          .promise(pairs_in_place())
           .promise(each_thread_at_its_own_element()),
       Rung("one_block_shared")
           .up_to(two_per_thread)

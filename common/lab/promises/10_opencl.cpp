@@ -24,7 +24,7 @@ std::vector<Promise> pairs_in_place() {
               "an item adds one pair in each step; no item may add up alone"),
           at_most(
               Counter::elements_read, [](const Size& s) { return 2.0 * s.n + 1; },
-              "each addition of the tree reads two elements, and there are n - 1 additions"),
+              "each of the n - 1 additions reads two elements, and no two items may add the same pair"),
           the_whole_block_waits()};
 }
 // Where the stride doubles, the items of a step soon use a sector each; where it halves, neighbours share it.

@@ -26,6 +26,7 @@ struct Followed {
   std::vector<Part> input;
   std::uint64_t results = 0; // address
   bool in_opencl = false;    // the kernels
+  bool in_place = false;     // they overwrite the input
 };
 
 // The outcome of a run.

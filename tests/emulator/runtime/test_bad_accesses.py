@@ -70,7 +70,7 @@ class BadAccesses(unittest.TestCase):
 
     def test_an_unwritten_place_comes_with_what_was_written(self):
         (unwritten,) = self.told("partly_written")
-        self.assertIn("which was never written; of the 10 elements there, only element 0 has been", unwritten["message"])
+        self.assertIn("which has not been written; of the 10 elements there, only element 0 has been", unwritten["message"])
         self.assertEqual(unwritten["line"], self.lines_of("add_up")[0])
         launch = "add_up<<<1, 32>>>(allocation 1 (400 bytes), allocation 2 (40 bytes), 10), launched at bad_accesses.cu:"
         self.assertTrue(unwritten["launch"].startswith(launch), unwritten["launch"])
