@@ -53,14 +53,14 @@ __global__ void shorts_into_another_array(int* m) {
 RUN(shorts_into_another_array, 4, 63)
 
 // LITMUS two_writers_of_a_byte: race-global
-// SAYS element
+// SAYS byte
 __global__ void two_writers_of_a_byte(int* m) {
   as<char>(m)[threadIdx.x % 32] = static_cast<char>(threadIdx.x + 1); // HERE
 }
 RUN(two_writers_of_a_byte, 1, 64)
 
 // LITMUS two_writers_of_the_fifth_byte: race-global
-// SAYS element 5 of
+// SAYS byte 5 of
 __global__ void two_writers_of_the_fifth_byte(int* m) {
   if (threadIdx.x % 32 == 5) as<char>(m)[5] = static_cast<char>(threadIdx.x + 1); // HERE
   if (threadIdx.x % 32 == 6) as<char>(m)[6 + threadIdx.x / 32] = 1;
@@ -80,7 +80,7 @@ __global__ void a_bool_that_all_set(int* m) {
 RUN(a_bool_that_all_set, 4, 64)
 
 // LITMUS bools_set_and_unset: race-global
-// SAYS element 7 of
+// SAYS byte 7 of
 __global__ void bools_set_and_unset(int* m) {
   as<bool>(m)[threadIdx.x == 40 ? 7 : threadIdx.x] = threadIdx.x != 7; // HERE
 }
