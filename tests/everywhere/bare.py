@@ -29,17 +29,19 @@ MOUNTS = ["/dev", "/sys"]
 class Machine:
     """A copy of a bare machine that is gone when the run ends: what is written lies in a layer above."""
 
-    def __init__(self, base: Path, layer: Path, stack: ExitStack):
+    def __init__(self, base: Path, stack: ExitStack):
+        layer = Path(tempfile.mkdtemp(dir=base.parent))
+        stack.callback(remove, layer)
         self.root = layer / "root"
         for name in ("root", "upper", "work"):
             (layer / name).mkdir()
-        self.mount(stack, "-t", "overlay", "overlay", "-o", f"lowerdir={base},upperdir={layer}/upper,workdir={layer}/work", self.root)
+        stack.callback(subprocess.run, ["umount", "--recursive", "--lazy", self.root])
+        self.mount("-t", "overlay", "overlay", "-o", f"lowerdir={base},upperdir={layer}/upper,workdir={layer}/work", self.root)
         for folder in MOUNTS:
-            self.mount(stack, "--rbind", "--make-rslave", folder, self.root / folder[1:])
+            self.mount("--rbind", "--make-rslave", folder, self.root / folder[1:])
 
-    def mount(self, stack: ExitStack, *words) -> None:
+    def mount(self, *words) -> None:
         subprocess.run(["mount", *words], check=True)
-        stack.callback(subprocess.run, ["umount", "--recursive", "--lazy", words[-1]], check=True)
 
     def carry(self, path: Path) -> None:
         place = self.root / path.relative_to("/")
@@ -59,6 +61,13 @@ class Machine:
     def required(self, command: str, log: Path) -> None:
         if self.run("root", command, log) != 0:
             sys.exit(f"failed: {command}\n{log.read_text()[-2000:]}")
+
+
+def remove(layer: Path) -> None:
+    """Not while something is mounted there: the files would be this machine's own."""
+    if str(layer) in Path("/proc/self/mounts").read_text():
+        sys.exit(f"still mounted, so it stays: {layer}")
+    shutil.rmtree(layer)
 
 
 def prepare(machine: Machine, options, log: Path) -> None:
@@ -108,8 +117,8 @@ def main() -> int:
     log = options.log / f"{options.machine.name}-{options.user}{'-packages' if options.packages else ''}.log"
     log.unlink(missing_ok=True)
     good = True
-    with tempfile.TemporaryDirectory(dir=options.machine.parent) as layer, ExitStack() as stack:
-        machine = Machine(options.machine.resolve(), Path(layer).resolve(), stack)
+    with ExitStack() as stack:
+        machine = Machine(options.machine.resolve(), stack)
         prepare(machine, options, log)
         for command in options.command or ["./kit demo", "./kit test"]:
             before = log.stat().st_size
