@@ -1,6 +1,7 @@
 #include "memory.hpp"
 
 #include "info.hpp"
+#include "runtime/warpfold_emulator.h"
 
 #include <algorithm>
 #include <ranges>
@@ -14,7 +15,9 @@ std::byte* _cl_mem::host_copy() {
 
 _cl_mem::~_cl_mem() {
   for (const auto& destructor : std::views::reverse(destructors)) destructor();
-  if (!parent) cudaFree(address);
+  if (parent) return;
+  warpfold_emulator_buffer(address, size, true, true);
+  cudaFree(address);
 }
 
 namespace warpfold::opencl {
@@ -52,6 +55,7 @@ cl_mem new_buffer(_cl_context& context, cl_mem_flags flags, std::size_t size, vo
   void* address = nullptr;
   require_cuda(cudaMalloc(&address, size), CL_MEM_OBJECT_ALLOCATION_FAILURE);
   made->address = static_cast<std::byte*>(address);
+  warpfold_emulator_buffer(address, size, !(flags & CL_MEM_WRITE_ONLY), !(flags & CL_MEM_READ_ONLY));
   if (host) require_cuda(cudaMemcpy(address, host, size, cudaMemcpyHostToDevice));
   if (flags & CL_MEM_USE_HOST_PTR) made->host_pointer = host;
   return made.release();

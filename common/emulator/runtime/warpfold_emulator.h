@@ -70,6 +70,11 @@ void warpfold_emulator_interrupt(void);
  * says that from now on there is none. */
 void warpfold_emulator_input(const void* begin, size_t size);
 
+/* The `size` bytes of device memory at `begin` are a buffer of OpenCL's, which kernels may `read` and may
+ * `write`: with checks, whatever else they do there is a hazard ("buffer-flags"), from the next launch on.
+ * Where they may do both, it is as if this had never been called; so call it before the memory is freed. */
+void warpfold_emulator_buffer(const void* begin, size_t size, int read, int write);
+
 /* From now on, messages call the device memory whose allocation contains the byte at `begin` `name`, and
  * count its elements from `begin`. Does nothing if no live allocation contains `begin`. */
 void warpfold_emulator_name(const void* begin, const char* name);

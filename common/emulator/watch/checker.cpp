@@ -68,6 +68,10 @@ void Checker::launch_begin(const machine::Grid& grid) {
     reported_.clear();
   });
   order_of_next.reset();
+  {
+    std::lock_guard lock(mutex_);
+    mine->restrictions = restrictions_;
+  }
   if (!mine->launch || mine->launch->forgets)
     recorder_.add({HazardKind::not_checked, HazardCause::too_many_launches,
                    "races between this launch and those before it are not checked"});
@@ -85,6 +89,7 @@ void Checker::block_begin(const machine::Block& block) {
   const machine::Grid& grid = block.worker.grid;
   const auto& of_grid = *static_cast<const GridNotes*>(grid.notes.get());
   mine.grid = &grid, mine.facts = of_grid.facts.get(), mine.launch = of_grid.launch;
+  mine.restrictions = of_grid.restrictions.get();
   mine.block = static_cast<std::uint32_t>(block.linear_id) + (mine.launch ? mine.launch->first_block : 0);
   mine.local_is_used = false;
   if (block.rank == 0 && mine.launch) begin_cluster(block, *mine.launch);
@@ -217,7 +222,8 @@ bool Checker::row(const machine::RowAccess& access) {
     return false;
   if (in_global && mine.facts->takes_read_only_path[access.operation.index]) return false;
   if (!in_global && (mine.facts->has_bulk || mine.copies.any() || mine.cluster)) return false;
-  if (stores && in_global && reaches_input(access.first, std::uint64_t{warp_lanes} * access.width))
+  if (in_global &&
+      restriction_on(mine, access.first, std::uint64_t{warp_lanes} * access.width, access.kind))
     return false;
   std::uint32_t record =
       record_for(mine, {access.warp, access.operation.index, in_global, access.width, false, stores});
@@ -251,7 +257,7 @@ void Checker::access(const machine::Access& access) {
   if (checks_.races && access.space == ptx::Space::shared && !access.remote && mine.facts->has_bulk)
     check_bulk(mine, access);
   if (mine.launch) check_races(mine, access);
-  if (access.space == ptx::Space::global && access.kind != AccessKind::load) check_input(access);
+  if (access.space == ptx::Space::global && mine.restrictions) check_restrictions(access);
   if (access.kind == AccessKind::atomic) check_grid_barrier(access);
   if (checks_.initialisation && access.space == ptx::Space::global) check_written(access);
 }

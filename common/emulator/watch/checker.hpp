@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -44,11 +45,10 @@ public:
   std::uint64_t unwritten(const void* begin, std::uint64_t size) const {
     return written_.unwritten(reinterpret_cast<std::uint64_t>(begin), size);
   }
-  // From the next launch on, no kernel may write to this range either.
-  void add_input(const void* begin, std::uint64_t size) {
-    inputs_.push_back({reinterpret_cast<std::uint64_t>(begin), size});
-  }
-  void forget_inputs() { inputs_.clear(); }
+  // What kernels must not do in this range, from the next launch on, and why.
+  void restrict(const void* begin, std::uint64_t size, HazardCause why);
+  void lift(HazardCause why);                       // everywhere
+  void lift(const void* begin, std::uint64_t size); // in this range
 
   // What the host knows about the launch that this thread begins next.
   void next_launch(const Operation& order);
@@ -125,13 +125,17 @@ private:
   void check_bulk_at_end(const Notes& notes, const machine::Block& block);
   void report_bulk(const Notes& notes, const machine::Warp& warp, const machine::Operation& operation,
                    const BulkCopies::Doing& other, Hazard hazard);
-  bool reaches_input(std::uint64_t begin, std::uint64_t size) const {
-    return std::any_of(inputs_.begin(), inputs_.end(), [&](const Range& input) {
-      return begin < input.begin + input.size && begin + size > input.begin;
-    });
-  }
+  struct Restriction {
+    std::uint64_t begin, size;
+    HazardCause why;
+  };
+  using Restrictions = std::vector<Restriction>;
+  void change_restrictions(const std::function<void(Restrictions&)>& change);
+  // The one that this access is against; null if there is none.
+  static const Restriction* restriction_on(const Notes& notes, std::uint64_t begin, std::uint64_t size,
+                                           machine::AccessKind kind);
   void check_grid_barrier(const machine::Access& access); // an atomic
-  void check_input(const machine::Access& access);        // a store or an atomic in global memory
+  void check_restrictions(const machine::Access& access); // in global memory
   std::string device_in_words(int device) const;          // "" if there is only one
   static std::string launch_in_words(const Notes& notes);
   std::string thread_in_words(const Notes& notes, const machine::Warp& warp, unsigned lane) const;
@@ -160,11 +164,8 @@ private:
   Launches launches_;
   ReleaseLogs logs_;
   std::atomic<std::uint32_t> atomic_widths_{0}; // a bit for each, the width itself
-  struct Range {
-    std::uint64_t begin, size;
-  };
-  std::vector<Range> inputs_;
   std::mutex mutex_;                                   // of what follows
+  std::shared_ptr<const Restrictions> restrictions_;   // null: none; a launch keeps what it began with
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately
   // In this launch, or in those that are compared with it.
   std::set<std::tuple<HazardKind, const machine::Operation*, std::uint32_t, int>> reported_;

@@ -95,15 +95,52 @@ void Checker::check_grid_barrier(const machine::Access& access) {
   recorder_.add(std::move(hazard));
 }
 
-void Checker::check_input(const machine::Access& access) {
+void Checker::change_restrictions(const std::function<void(Restrictions&)>& change) {
+  std::lock_guard lock(mutex_);
+  Restrictions all = restrictions_ ? *restrictions_ : Restrictions();
+  change(all);
+  restrictions_ = all.empty() ? nullptr : std::make_shared<const Restrictions>(std::move(all));
+}
+
+void Checker::restrict(const void* begin, std::uint64_t size, HazardCause why) {
+  change_restrictions([&](Restrictions& all) {
+    all.push_back({reinterpret_cast<std::uint64_t>(begin), size, why});
+  });
+}
+
+void Checker::lift(HazardCause why) {
+  change_restrictions(
+      [&](Restrictions& all) { std::erase_if(all, [&](const Restriction& each) { return each.why == why; }); });
+}
+
+void Checker::lift(const void* begin, std::uint64_t size) {
+  const auto first = reinterpret_cast<std::uint64_t>(begin);
+  change_restrictions([&](Restrictions& all) {
+    std::erase_if(all, [&](const Restriction& each) { return each.begin - first < size; });
+  });
+}
+
+const Checker::Restriction* Checker::restriction_on(const Notes& mine, std::uint64_t begin,
+                                                    std::uint64_t size, machine::AccessKind kind) {
+  if (!mine.restrictions) return nullptr;
+  const auto found = std::ranges::find_if(*mine.restrictions, [&](const Restriction& each) {
+    const auto allowed = each.why == HazardCause::write_only_buffer ? machine::AccessKind::store
+                                                                    : machine::AccessKind::load;
+    return kind != allowed && begin < each.begin + each.size && begin + size > each.begin;
+  });
+  return found == mine.restrictions->end() ? nullptr : &*found;
+}
+
+void Checker::check_restrictions(const machine::Access& access) {
   const Notes& mine = notes(*access.warp.block);
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
-    if (!reaches_input(address, access.width)) continue;
-    if (!is_new(HazardKind::input_written, access.operation, ~0u)) return;
-    Hazard hazard = describe_input_written(thread_in_words(mine, access.warp, lane),
-                                           global_name(memory_, address, access.width), access.kind);
+    const Restriction* const against = restriction_on(mine, address, access.width, access.kind);
+    if (!against) continue;
+    Hazard hazard = describe_restricted(against->why, thread_in_words(mine, access.warp, lane),
+                                        global_name(memory_, address, access.width), access.kind);
+    if (!is_new(hazard.kind, access.operation, ~0u)) return;
     hazard.where = mine.grid->code.line_of(access.operation);
     hazard.launch = launch_in_words(mine);
     return recorder_.add(std::move(hazard));

@@ -49,6 +49,7 @@ struct Checker::GridNotes {
   std::shared_ptr<const CodeFacts> facts;
   Launches::Launch* launch =
       nullptr; // null: there are too many at the same time, and this one is not checked
+  std::shared_ptr<const Restrictions> restrictions;
 };
 
 // What the checker keeps with a block while it runs. The machine reuses its blocks, and so these as well.
@@ -63,6 +64,7 @@ struct Checker::Notes final : machine::BlockNotes {
 
   const machine::Grid* grid = nullptr;
   const CodeFacts* facts = nullptr;
+  const Restrictions* restrictions = nullptr;
   Launches::Launch* launch = nullptr;
   BlockHistories::History* history = nullptr; // the block's, in the launch
   ClusterNotes* cluster = nullptr;            // null: it is alone in its cluster

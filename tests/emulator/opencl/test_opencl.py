@@ -77,6 +77,17 @@ class OpenCL(unittest.TestCase):
         self.assertIn("element 64", hazards[0]["message"])
         self.assertIn("CL_OUT_OF_RESOURCES", printed)
 
+    def test_kernels_keep_to_the_flags_of_buffers(self):
+        for kernel, flag, line in [
+            ("to_read_only", "CL_MEM_READ_ONLY", "out[get_local_id(0)] = 1;"),
+            ("from_write_only", "CL_MEM_WRITE_ONLY", "scratch[i] = out[i];"),
+        ]:
+            with self.subTest(kernel):
+                hazards, _ = self.checked(kernel)
+                self.assertEqual([hazard["kind"] for hazard in hazards], ["buffer-flags"])
+                self.assertEqual(hazards[0]["line"], line_of("mistakes.cl", line))
+                self.assertRegex(hazards[0]["message"], rf"element 0 of .*, which was created with {flag}$")
+
     def test_right_programs_have_no_hazards(self):
         for name in ("events", "kernels", "memory"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:

@@ -187,9 +187,17 @@ void warpfold_emulator_input(const void* begin, size_t size) {
   warpfold::watch::Checker* checker = Runtime::get().checker();
   if (!checker) return;
   if (begin)
-    checker->add_input(begin, size);
+    checker->restrict(begin, size, HazardCause::changed_input);
   else
-    checker->forget_inputs();
+    checker->lift(HazardCause::changed_input);
+}
+
+void warpfold_emulator_buffer(const void* begin, size_t size, int read, int write) {
+  warpfold::watch::Checker* checker = Runtime::get().checker();
+  if (!checker) return;
+  checker->lift(begin, size);
+  if (!write) checker->restrict(begin, size, HazardCause::read_only_buffer);
+  if (!read) checker->restrict(begin, size, HazardCause::write_only_buffer);
 }
 
 void warpfold_emulator_name(const void* begin, const char* name) {

@@ -115,8 +115,8 @@ struct Session {
   }
 
   template <typename T>
-  cl_mem buffer(const std::vector<T>& values) const {
-    return clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, values.size() * sizeof(T),
+  cl_mem buffer(const std::vector<T>& values, cl_mem_flags flags = CL_MEM_READ_WRITE) const {
+    return clCreateBuffer(context, flags | CL_MEM_COPY_HOST_PTR, values.size() * sizeof(T),
                           const_cast<T*>(values.data()), nullptr);
   }
   template <typename T>
