@@ -51,7 +51,9 @@ class Lab10(unittest.TestCase):
         self.assertIn("'/etc/passwd' file not found", self.rung('#include "/etc/passwd"')["reason"])
 
     def test_what_exhausts_the_compiler_is_ended(self):
-        self.assertIn("the compiler was ended because it used too much", self.rung("#include __FILE__")["reason"])
+        tenfold = [f"#define A{depth} {f'A{depth - 1} + ' * 9}A{depth - 1}" for depth in range(1, 10)]
+        bomb = "\n".join(["#define A0 1", *tenfold, "data[0] = A9;"])
+        self.assertIn("the compiler was ended because it used too much", self.rung(bomb)["reason"])
 
     def test_a_compiler_that_crashes_gives_no_points(self):
         result = self.graded(f"#pragma clang __debug crash\n{WAIT}")

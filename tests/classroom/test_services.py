@@ -228,8 +228,11 @@ class AnotherUser(unittest.TestCase):
     """Where a service's container allows no sandbox: no walls, but users of their own."""
 
     def test_an_honest_one_passes_and_attacks_gain_nothing(self):
+        if any(folder.stat().st_mode & 0o005 != 0o005 for folder in [support.ROOT, *support.ROOT.parents]):
+            self.skipTest("other users cannot get to this clone")
         lab, room = support.labs("01")[0], sandbox.Sandbox(dropping=True)
-        self.assertEqual(support.states(grader.grade(lab, SOLVED, support.HIDDEN, room)), {"naive_atomic": "pass"})
+        honest = grader.grade(lab, SOLVED, support.HIDDEN, room)
+        self.assertEqual(support.states(honest), {"naive_atomic": "pass"}, honest["why"])
         for name in ATTACKS:
             with self.subTest(attack=name):
                 text = support.attack(support.ATTACKS / f"{name}.cu", Path("/root/course"))

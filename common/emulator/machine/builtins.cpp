@@ -117,11 +117,13 @@ const Operation* call_device_runtime(Warp& warp, const Operation* op) {
 struct Builtin {
   std::string_view name;
   Handler run;
-  unsigned arguments; // any_number: as many as the call has
+  unsigned arguments;               // any_number: as many as the call has
+  std::size_t declared = arguments; // by the PTX: OpenCL's printf, without those behind the dots
 };
 constexpr unsigned any_number = ~0u;
-constexpr Builtin builtins[] = {{"vprintf", print_from_memory, 2},
-                                {"printf", print_parameters, any_number},
+constexpr Builtin builtins[] = {{"vprintf", print_from_memory<false>, 2},
+                                {"printf", print_from_memory<true>, 2},
+                                {"printf", print_parameters, any_number, 1},
                                 {"malloc", allocate, 1},
                                 {"free", release, 1},
                                 {"__cudaCDP2Malloc", allocate_at, 2},
@@ -130,10 +132,11 @@ constexpr Builtin builtins[] = {{"vprintf", print_from_memory, 2},
 
 } // namespace
 
-void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const std::string& name,
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const ptx::Function& callee,
                     std::uint32_t slots) {
+  const std::string& name = callee.name;
   for (const Builtin& builtin : builtins)
-    if (builtin.name == name &&
+    if (builtin.name == name && builtin.declared == callee.parameters.size() &&
         (builtin.arguments == any_number || decoder.code().lists[slots] == builtin.arguments)) {
       decoder.code().calls_runtime |=
           builtin.run == allocate || builtin.run == allocate_at || builtin.run == release;

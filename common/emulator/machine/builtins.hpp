@@ -7,9 +7,9 @@
 
 namespace warpfold::machine {
 
-// Emits a call of the builtin `name`; `slots` lists its arguments and results as Warp::call reads them.
-// Refuses any other name. `name` must live as long as the code.
-void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const std::string& name,
+// Emits a call of the builtin `callee`; `slots` lists its arguments and results as Warp::call reads them.
+// Refuses any other function. `callee` must live as long as the code.
+void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const ptx::Function& callee,
                     std::uint32_t slots);
 
 } // namespace warpfold::machine

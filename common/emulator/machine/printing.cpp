@@ -2,6 +2,7 @@
 
 #include "builtin_arguments.hpp"
 
+#include <bit>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -65,24 +66,47 @@ Conversion parse_conversion(const std::string& format, std::size_t& at) {
   return result;
 }
 
-// Arguments one behind the other in memory.
+// Of an element of a vector, by the length that its conversion has.
+std::size_t element_size(const Conversion& conversion) {
+  if (conversion.length == "hh") return 1;
+  if (conversion.length == "h") return 2;
+  return conversion.length == "l" ? 8 : 4; // 4: "hl"
+}
+
+std::size_t stored_elements(const Conversion& conversion) {
+  return conversion.elements == 3 ? 4 : static_cast<std::size_t>(conversion.elements);
+}
+
+// Arguments one behind the other in memory. Only OpenCL has vectors.
+template <bool InOpenCL>
 class InMemory {
 public:
-  static constexpr bool has_vectors = false;
+  static constexpr bool has_vectors = InOpenCL;
   InMemory(Warp& warp, const Operation* op, unsigned lane, u64 begin)
       : warp_(warp), op_(op), lane_(lane), next_(begin) {}
 
   template <typename T>
   T take() {
-    next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value;
-    std::memcpy(&value, generic_at(warp_, op_, lane_, next_, sizeof(T), sizeof(T), AccessKind::load),
-                sizeof(T));
-    next_ += sizeof(T);
+    std::memcpy(&value, take_bytes(sizeof value), sizeof value);
     return value;
+  }
+  std::span<const std::byte> take_vector(const Conversion& conversion) {
+    const std::size_t bytes = element_size(conversion) * stored_elements(conversion);
+    if (!std::has_single_bit(bytes) || bytes > largest_vector) return {};
+    return {take_bytes(bytes), bytes};
   }
 
 private:
+  static constexpr std::size_t largest_vector = 128; // of 16 elements of 8 bytes
+
+  // Aligned to their size.
+  const std::byte* take_bytes(std::size_t bytes) {
+    const u64 at = (next_ + bytes - 1) / bytes * bytes;
+    next_ = at + bytes;
+    return generic_at(warp_, op_, lane_, at, bytes, 1, AccessKind::load);
+  }
+
   Warp& warp_;
   const Operation* op_;
   unsigned lane_;
@@ -98,7 +122,7 @@ public:
   template <typename T>
   T take() {
     T value{};
-    const std::span<const std::byte> bytes = take_vector();
+    const std::span<const std::byte> bytes = take_any();
     if (bytes.size() == sizeof(float) && std::is_same_v<T, double>) { // where double is not enabled
       float narrow = 0;
       std::memcpy(&narrow, bytes.data(), sizeof narrow);
@@ -107,13 +131,15 @@ public:
     if (!bytes.empty()) std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
     return value;
   }
-  std::span<const std::byte> take_vector() {
+  std::span<const std::byte> take_vector(const Conversion&) { return take_any(); }
+
+private:
+  std::span<const std::byte> take_any() {
     if (next_ >= arguments_.count()) return {};
     const unsigned index = next_++;
     return {arguments_.bytes(index, lane_), arguments_.size(index)};
   }
 
-private:
   const Arguments& arguments_;
   unsigned lane_, next_ = 1;
 };
@@ -204,9 +230,8 @@ private:
 
   // The elements with commas between; how large they are follows from the argument's size.
   std::string convert_vector(Conversion conversion) {
-    const std::span<const std::byte> vector = source_.take_vector();
-    const std::size_t stored = conversion.elements == 3 ? 4 : static_cast<std::size_t>(conversion.elements);
-    const std::size_t size = vector.size() / stored;
+    const std::span<const std::byte> vector = source_.take_vector(conversion);
+    const std::size_t size = vector.size() / stored_elements(conversion);
     conversion.length = "l";
     std::string text;
     for (std::size_t i = 0; i < static_cast<std::size_t>(conversion.elements); ++i)
@@ -275,11 +300,15 @@ const Operation* print_formatted(Warp& warp, const Operation* op, const Argument
 
 } // namespace
 
+template <bool InOpenCL>
 const Operation* print_from_memory(Warp& warp, const Operation* op) {
   const Arguments arguments(warp, op);
-  return print_formatted(warp, op, arguments,
-                         [&](unsigned lane) { return InMemory(warp, op, lane, arguments.get(1, lane)); });
+  return print_formatted(warp, op, arguments, [&](unsigned lane) {
+    return InMemory<InOpenCL>(warp, op, lane, arguments.get(1, lane));
+  });
 }
+template const Operation* print_from_memory<false>(Warp&, const Operation*);
+template const Operation* print_from_memory<true>(Warp&, const Operation*);
 
 const Operation* print_parameters(Warp& warp, const Operation* op) {
   const Arguments arguments(warp, op);

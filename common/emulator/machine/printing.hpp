@@ -5,11 +5,13 @@
 
 namespace warpfold::machine {
 
-// vprintf: the arguments lie one behind the other in memory, each aligned to its size.
+// The arguments lie one behind the other in memory, each aligned to its size: vprintf, and OpenCL's printf as
+// newer Clangs call it (19 does, 15 does not). OpenCL prints vectors by "%v4d" and the like (OpenCL C 1.2,
+// section 6.12.13.2).
+template <bool InOpenCL>
 const Operation* print_from_memory(Warp& warp, const Operation* op);
 
-// printf: each argument is a parameter; vectors are printed by "%v4d" and the like (OpenCL C 1.2,
-// section 6.12.13.2).
+// OpenCL's printf as older Clangs call it: each argument is a parameter.
 const Operation* print_parameters(Warp& warp, const Operation* op);
 
 } // namespace warpfold::machine

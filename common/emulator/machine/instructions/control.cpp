@@ -172,7 +172,7 @@ void decode_call(Decoder& decoder, const ptx::Instruction& in) {
     if (symbol->symbol.scope != ptx::Symbol::Scope::function) refuse(in, "a function is expected here");
     const ptx::Function& callee = decoder.module().functions.at(symbol->symbol.index);
     if (!callee.has_body || is_of_device_runtime(callee.name)) // libcudadevrt defines some for the hardware
-      return decode_builtin(decoder, in, callee.name, slots);
+      return decode_builtin(decoder, in, callee, slots);
     Operation& op = decoder.emit(call_function);
     op.immediate = decoder.code().frame_of_function.at(symbol->symbol.index);
     op.list = slots;
