@@ -222,8 +222,7 @@ bool Checker::row(const machine::RowAccess& access) {
     return false;
   if (in_global && mine.facts->takes_read_only_path[access.operation.index]) return false;
   if (!in_global && (mine.facts->has_bulk || mine.copies.any() || mine.cluster)) return false;
-  if (in_global &&
-      restriction_on(mine, access.first, std::uint64_t{warp_lanes} * access.width, access.kind))
+  if (in_global && restriction_on(mine, access.first, std::uint64_t{warp_lanes} * access.width, access.kind))
     return false;
   std::uint32_t record =
       record_for(mine, {access.warp, access.operation.index, in_global, access.width, false, stores});

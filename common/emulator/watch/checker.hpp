@@ -163,7 +163,7 @@ private:
   GlobalRecords records_;
   Launches launches_;
   ReleaseLogs logs_;
-  std::atomic<std::uint32_t> atomic_widths_{0}; // a bit for each, the width itself
+  std::atomic<std::uint32_t> atomic_widths_{0};        // a bit for each, the width itself
   std::mutex mutex_;                                   // of what follows
   std::shared_ptr<const Restrictions> restrictions_;   // null: none; a launch keeps what it began with
   std::deque<std::shared_ptr<const CodeFacts>> facts_; // of kernels that were launched lately

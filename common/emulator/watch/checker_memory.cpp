@@ -109,8 +109,9 @@ void Checker::restrict(const void* begin, std::uint64_t size, HazardCause why) {
 }
 
 void Checker::lift(HazardCause why) {
-  change_restrictions(
-      [&](Restrictions& all) { std::erase_if(all, [&](const Restriction& each) { return each.why == why; }); });
+  change_restrictions([&](Restrictions& all) {
+    std::erase_if(all, [&](const Restriction& each) { return each.why == why; });
+  });
 }
 
 void Checker::lift(const void* begin, std::uint64_t size) {
@@ -124,8 +125,8 @@ const Checker::Restriction* Checker::restriction_on(const Notes& mine, std::uint
                                                     std::uint64_t size, machine::AccessKind kind) {
   if (!mine.restrictions) return nullptr;
   const auto found = std::ranges::find_if(*mine.restrictions, [&](const Restriction& each) {
-    const auto allowed = each.why == HazardCause::write_only_buffer ? machine::AccessKind::store
-                                                                    : machine::AccessKind::load;
+    const auto allowed =
+        each.why == HazardCause::write_only_buffer ? machine::AccessKind::store : machine::AccessKind::load;
     return kind != allowed && begin < each.begin + each.size && begin + size > each.begin;
   });
   return found == mine.restrictions->end() ? nullptr : &*found;

@@ -260,7 +260,7 @@ Hazard describe_unfenced(const std::string& thread, const std::string& place,
 Hazard describe_restricted(HazardCause why, const std::string& thread, const std::string& place,
                            machine::AccessKind kind) {
   const bool is_input = why == HazardCause::changed_input;
-  const char* const of_place = is_input                                ? "kernels may only read"
+  const char* const of_place = is_input                               ? "kernels may only read"
                                : why == HazardCause::read_only_buffer ? "was created with CL_MEM_READ_ONLY"
                                                                       : "was created with CL_MEM_WRITE_ONLY";
   return {is_input ? HazardKind::input_written : HazardKind::buffer_flags, why,

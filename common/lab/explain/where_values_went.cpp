@@ -65,8 +65,8 @@ public:
               std::size_t row)
       : graph_(graph), given_(given), input_(input), got_(outcome.results[row]), row_(row),
         columns_(given.n / given.rows), first_(row * columns_), in_opencl_(outcome.followed.in_opencl),
-        in_place_(outcome.followed.in_place),
-        counts_(graph, outcome, given, input, row), words_(graph, counts_, given, input) {}
+        in_place_(outcome.followed.in_place), counts_(graph, outcome, given, input, row),
+        words_(graph, counts_, given, input) {}
 
   Diagnosis diagnosis();
   std::string first_not_finite() const;
@@ -281,6 +281,7 @@ NodeId Explanation::used_twin(NodeId id) const {
     const Where& at = graph_.node(other).where;
     if (at.place == node.where.place && at.launch == node.where.launch && at.block == node.where.block &&
         at.thread / 32 == node.where.thread / 32 && at.thread < graph_.node(found).where.thread &&
+        graph_.node(other).bits == node.bits && // the elements of each sum of a long row would take long
         !counts_.users_of(other).empty() && counts_.elements_in(other) == counts_.elements_in(id))
       found = other;
   }
@@ -315,8 +316,8 @@ std::string Explanation::lost(const Indices& elements, std::size_t missing) {
     story.elements.push_back(element);
   }
   auto& story = std::ranges::max_element(stories, {}, [](const auto& each) {
-                        return each.second.elements.size();
-                      })->second;
+                  return each.second.elements.size();
+                })->second;
   if (!story.loss) story.node = used_twin(story.node);
   const std::string value = words_.value_of(story.node);
   const Where& made = graph_.node(story.node).where;
@@ -470,8 +471,8 @@ std::string Explanation::counted_often(const Indices& elements) {
                              : user.kind == NodeKind::computed           ? "added"
                                                                          : "taken";
     const bool by_several = by.find(" and ") != by.npos || by.find(" to ") != by.npos;
-    return sentence("in {}, {} is {} {} times, by {}.{}", words_.lines_of(uses), value,
-                    used, uses.size(), by, by_several ? " Which thread should do that?" : "");
+    return sentence("in {}, {} is {} {} times, by {}.{}", words_.lines_of(uses), value, used, uses.size(), by,
+                    by_several ? " Which thread should do that?" : "");
   }
 }
 

@@ -177,7 +177,8 @@ std::vector<Rung> hazards() {
           .promise(as_fast_as_meant<>())
           .promise(equal(
               Counter::launches, [](const Size&) { return 1.0; }, "one launch, whose last block finishes"))
-          .promise(equal(Counter::atomic_operations, once_per_block, "each block draws one ticket, and nothing else in this kernel needs to be atomic"))
+          .promise(equal(Counter::atomic_operations, once_per_block,
+                         "each block draws one ticket, and nothing else in this kernel needs to be atomic"))
           .promise(fences_at_most_per_block<3>())
           .promise(no_float_atomics())
           .promise(grid_fits_device())

@@ -1,4 +1,5 @@
-// OpenCL's printf, as two versions of Clang call it. That of the machine here is tested by tests/emulator/opencl.
+// OpenCL's printf, as two versions of Clang call it. That of the machine here is tested by
+// tests/emulator/opencl.
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
 
@@ -34,7 +35,7 @@ std::string printed(const std::string& ptx) {
   options.workers = 1;
   ::testing::internal::CaptureStdout();
   const auto result = launch(*program.kernel("prints"), {.grid = {1, 1, 1}, .block = {1, 1, 1}},
-                                     std::as_bytes(std::span(&unused, 1)), options);
+                             std::as_bytes(std::span(&unused, 1)), options);
   std::fflush(stdout);
   const std::string text = ::testing::internal::GetCapturedStdout();
   return result.fault ? result.fault->message : text;
