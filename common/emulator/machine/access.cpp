@@ -72,6 +72,11 @@ std::optional<PointerArgument> pointer_argument(const Warp& warp, const Operatio
   return found;
 }
 
+bool points_to_bytes(const Warp& warp, const std::optional<PointerArgument>& pointer) {
+  const auto& of_launch = warp.worker->grid.points_to_bytes;
+  return pointer && of_launch && of_launch(pointer->at);
+}
+
 constexpr std::uint64_t near_enough = 1 << 20; // in bytes, for an array to be what an access is meant for
 constexpr std::uint64_t widest_number = 8;     // in bytes; what is wider is a vector
 
@@ -155,7 +160,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
     fault.message = fmt::format("{} {} bytes from byte {} of {} on, the last {} of them beyond its end",
                                 verb(kind), bytes, first - near->origin, near->label, first + bytes - bad);
   } else if (near && near->live && where == describe(*near, bad))
-    count_elements(*near, first, counts_bytes(warp, *op) ? 1 : bytes, kind, fault);
+    count_elements(*near, first, points_to_bytes(warp, pointer) ? 1 : bytes, kind, fault);
   refuse_access(warp, op, std::move(fault), lanes);
 }
 
@@ -218,9 +223,7 @@ const Pattern& remembered(Pattern* patterns, const Request& request, std::uint32
 } // namespace
 
 bool counts_bytes(const Warp& warp, const Operation& op) {
-  const auto pointer = pointer_argument(warp, &op);
-  const auto& points_to_bytes = warp.worker->grid.points_to_bytes;
-  return pointer && points_to_bytes && points_to_bytes(pointer->at);
+  return points_to_bytes(warp, pointer_argument(warp, &op));
 }
 
 namespace {

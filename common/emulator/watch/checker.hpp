@@ -128,6 +128,10 @@ private:
   struct Restriction {
     std::uint64_t begin, size;
     HazardCause why;
+    bool forbids(machine::AccessKind kind) const {
+      using machine::AccessKind;
+      return kind != (why == HazardCause::write_only_buffer ? AccessKind::store : AccessKind::load);
+    }
   };
   using Restrictions = std::vector<Restriction>;
   void change_restrictions(const std::function<void(Restrictions&)>& change);

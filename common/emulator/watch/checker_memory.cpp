@@ -125,23 +125,23 @@ const Checker::Restriction* Checker::restriction_on(const Notes& mine, std::uint
                                                     std::uint64_t size, machine::AccessKind kind) {
   if (!mine.restrictions) return nullptr;
   const auto found = std::ranges::find_if(*mine.restrictions, [&](const Restriction& each) {
-    const auto allowed =
-        each.why == HazardCause::write_only_buffer ? machine::AccessKind::store : machine::AccessKind::load;
-    return kind != allowed && begin < each.begin + each.size && begin + size > each.begin;
+    return each.forbids(kind) && begin < each.begin + each.size && begin + size > each.begin;
   });
   return found == mine.restrictions->end() ? nullptr : &*found;
 }
 
 void Checker::check_restrictions(const machine::Access& access) {
   const Notes& mine = notes(*access.warp.block);
+  const auto forbids = [&](const Restriction& each) { return each.forbids(access.kind); };
+  if (std::ranges::none_of(*mine.restrictions, forbids)) return; // such as loads, where all are inputs
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
     const Restriction* const against = restriction_on(mine, address, access.width, access.kind);
     if (!against) continue;
+    if (!is_new(kind_of_restriction(against->why), access.operation, ~0u)) return;
     Hazard hazard = describe_restricted(against->why, thread_in_words(mine, access.warp, lane),
                                         global_name(memory_, address, access.width), access.kind);
-    if (!is_new(hazard.kind, access.operation, ~0u)) return;
     hazard.where = mine.grid->code.line_of(access.operation);
     hazard.launch = launch_in_words(mine);
     return recorder_.add(std::move(hazard));

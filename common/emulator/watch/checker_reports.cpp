@@ -156,7 +156,8 @@ void Checker::report_race(const machine::Access& access, const Conflict& conflic
             .earlier_wrote = conflict.earlier_wrote,
             .earlier_atomic = earlier.is_atomic,
             .one_statement = same_store && !earlier.is_atomic,
-            .beside_atomic = is_beside_atomic(mine.grid->code, access.operation),
+            .beside_atomic =
+                same_store && !earlier.is_atomic && is_beside_atomic(mine.grid->code, access.operation),
             .one_step = is_one_step(mine.grid->code, access, conflict, scope),
             .earlier_bulk =
                 shared && same_launch && conflict.earlier_wrote && mine.facts->is_bulk[earlier.operation],
@@ -203,7 +204,8 @@ void Checker::report_uninitialised(const machine::Access& access, unsigned lane)
   const machine::Code& code = mine.grid->code;
   if (access.space != ptx::Space::global && code.facts[access.operation.index].of_library) return;
   if (!is_new(HazardKind::uninitialised, access.operation, ~0u)) return;
-  const bool counts_bytes = machine::counts_bytes(access.warp, access.operation);
+  const bool counts_bytes =
+      access.space == ptx::Space::global && machine::counts_bytes(access.warp, access.operation);
   const std::string place =
       access.space == ptx::Space::shared  ? shared_in_words(mine, *access.warp.block, address, access.width)
       : access.space == ptx::Space::local ? fmt::format("byte {} of its local memory", address)

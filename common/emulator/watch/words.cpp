@@ -257,13 +257,16 @@ Hazard describe_unfenced(const std::string& thread, const std::string& place,
   return hazard;
 }
 
+HazardKind kind_of_restriction(HazardCause why) {
+  return why == HazardCause::changed_input ? HazardKind::input_written : HazardKind::buffer_flags;
+}
+
 Hazard describe_restricted(HazardCause why, const std::string& thread, const std::string& place,
                            machine::AccessKind kind) {
-  const bool is_input = why == HazardCause::changed_input;
-  const char* const of_place = is_input                               ? "kernels may only read"
+  const char* const of_place = why == HazardCause::changed_input      ? "kernels may only read"
                                : why == HazardCause::read_only_buffer ? "was created with CL_MEM_READ_ONLY"
                                                                       : "was created with CL_MEM_WRITE_ONLY";
-  return {is_input ? HazardKind::input_written : HazardKind::buffer_flags, why,
+  return {kind_of_restriction(why), why,
           fmt::format("{} {} {}, which {}", thread, verb(kind), place, of_place)};
 }
 

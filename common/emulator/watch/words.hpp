@@ -50,6 +50,7 @@ Hazard describe_bulk_still_reads(const std::string& thread, const std::string& p
 Hazard describe_bulk_outlives(const std::string& block, const std::string& copying_thread);
 Hazard describe_unfenced(const std::string& thread, const std::string& place,
                          const std::string& writing_thread);
+HazardKind kind_of_restriction(HazardCause why);
 // An access that `why` forbids: changed_input, read_only_buffer or write_only_buffer.
 Hazard describe_restricted(HazardCause why, const std::string& thread, const std::string& place,
                            machine::AccessKind kind);

@@ -27,8 +27,7 @@ bool can_be_followed(const Variant& variant, const Case& given) {
 // Follows the values of one more run to its first wrong result. The kind is empty if they do not show why.
 Diagnosis follow_values(const Rung& rung, const Variant& variant, const Case& given, const Sequence& input,
                         bool& device_lost) {
-  Outcome outcome = run_followed(variant, given, input);
-  outcome.followed.in_place = variant.in_place;
+  const Outcome outcome = run_followed(variant, given, input);
   device_lost = outcome.device_lost;
   for (std::size_t row = 0; row < outcome.results.size(); ++row)
     if (!is_right(expect(rung, given, input, row), outcome.results[row]))

@@ -350,7 +350,9 @@ Outcome run_followed(const Variant& variant, const Case& given, const Sequence& 
   struct Off {
     ~Off() { runner().set("provenance", "off"); }
   } at_the_end;
-  return run_once(variant, given, input);
+  Outcome outcome = run_once(variant, given, input);
+  outcome.followed.in_opencl = variant.in_opencl, outcome.followed.in_place = variant.in_place;
+  return outcome;
 }
 
 } // namespace lab

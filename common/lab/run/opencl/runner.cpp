@@ -131,8 +131,7 @@ private:
     const auto result = reinterpret_cast<const void*>(address_of(memory.result));
     outcome.followed = {where_from(result, size_of(variant.result_type), 1),
                         {{address_of(memory.input), 0, given.n}},
-                        address_of(memory.result),
-                        true};
+                        address_of(memory.result)};
     memory.read_result(variant, outcome);
     if (!variant.in_place) outcome.input_change = memory.change();
     return outcome;
