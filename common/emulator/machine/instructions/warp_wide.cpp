@@ -75,17 +75,40 @@ const Operation* exchange(Warp& warp, const Operation* op, Serve serve) {
   return op + 1;
 }
 
+// For all lanes, which nearly always name the same distance and bounds. Then lanes `up` and `down` take a row
+// of neighbours, which is copied at once: to gather them one by one takes several times as long.
+template <Shuffle Mode>
+u32 take_in_all_lanes(const u32* values, const u32* b, const u32* c, u32* result) {
+  u32 differs = 0, in_range = 0;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) differs |= (b[lane] ^ b[0]) | (c[lane] ^ c[0]);
+  constexpr bool is_shift = Mode == Shuffle::up || Mode == Shuffle::down;
+  if (!is_shift || differs) {
+    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+      const Source from = source_lane<Mode>(lane, b[lane], c[lane]);
+      in_range |= static_cast<u32>(from.in_range) << lane;
+      result[lane] = values[from.lane];
+    }
+    return in_range;
+  }
+  u32 row[3 * warp_lanes] = {};
+  std::memcpy(row + warp_lanes, values, sizeof(u32) * warp_lanes);
+  const u32 distance = b[0] & 31, bounds = c[0];
+  const u32* const shifted = Mode == Shuffle::up ? row + warp_lanes - distance : row + warp_lanes + distance;
+  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
+    const u32 takes = source_lane<Mode>(lane, distance, bounds).in_range ? all_lanes : 0;
+    in_range |= takes & 1u << lane;
+    result[lane] = (shifted[lane] & takes) | (values[lane] & ~takes);
+  }
+  return in_range;
+}
+
 template <Shuffle Mode>
 const Operation* shuffle(Warp& warp, const Operation* op) {
   const u32 *b = warp.row<u32>(op->b), *c = warp.row<u32>(op->c);
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 result[warp_lanes], in_range = 0, asked_absent = 0;
     if (lanes == all_lanes) {
-      for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-        Source from = source_lane<Mode>(lane, b[lane], c[lane]);
-        in_range |= static_cast<u32>(from.in_range) << lane;
-        result[lane] = values[from.lane];
-      }
+      in_range = take_in_all_lanes<Mode>(values, b, c, result);
       std::memcpy(warp.row<u32>(op->d), result, sizeof result);
     } else {
       for (u32 remaining = lanes; remaining; remaining &= remaining - 1) {
