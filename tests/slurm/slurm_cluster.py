@@ -65,7 +65,7 @@ class Cluster:
             f"PartitionName=main Nodes={','.join(self.nodes)} Default=YES MaxTime=60 State=UP",
         ]  # fmt: skip
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
-        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         for name in self.nodes:
             (self.folder / name).mkdir()
         self.make_gpus()

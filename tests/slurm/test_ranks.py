@@ -24,6 +24,7 @@ VARIABLES = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_btl": "tcp,self",
     "OMPI_MCA_btl_tcp_if_include": "lo",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",  # Open MPI 5 would not bind to more cores than the machine has
 }
 MPIRUN = {"WARPFOLD_START": "mpirun"}
 

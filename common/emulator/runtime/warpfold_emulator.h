@@ -85,6 +85,11 @@ void warpfold_emulator_name(const void* begin, const char* name);
  * unknown. All valid until this thread's next call of this or of cudaGetLastError. */
 const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line);
 
+/* For a program's own handler of SIGSEGV, with the siginfo_t and the context that it was given: whether the
+ * emulator has dealt with the fault, because it had closed that memory to the host. Then the handler returns,
+ * and the instruction is tried again. */
+int warpfold_emulator_takes_fault(const void* info, void* context);
+
 /* NCCL's stand-in has found the program at fault: a hazard ("nccl"). */
 void warpfold_emulator_fault(const char* message);
 

@@ -81,13 +81,16 @@ public:
     const bool any_filled =
         std::any_of(chosen_.begin(), chosen_.end(), [this](const Rung* rung) { return !todo_of(*rung); });
     const Options how = any_filled ? options_on_device() : options_;
+    const Rung* const shared = rung_of_processes();
     if (started_as_rank() && any_filled) {
-      const Rung* const shared = rung_of_processes();
       if (!shared)
         throw UsageError("none of these rungs runs in several processes: start this program without mpirun");
       join_ranks(shared->variants[0].processes, time_limit_for(how));
-      if (rank() > 0) return serve_rank_0(*shared), 0;
     }
+    // Only now: MPI may load libraries that handle signals, and the emulator's handlers must come after
+    // theirs.
+    if (any_filled && on_emulator()) close_device_memory();
+    if (rank() > 0) return serve_rank_0(*shared), 0;
     // What a kernel prints must not appear among the lines that another program reads.
     StdoutAside aside(how.json || how.tap || how.once);
     if (how.once) return run_once_each(how, aside);
@@ -176,7 +179,6 @@ private:
     }
     if (on_emulator()) {
       check_all_hazards();
-      close_device_memory();
       limit_printing();
       limit_steps(std::max(fewest_step_limit, 32 * how.n.value_or(0)));
       limit_launches(time_limit_for(how));

@@ -84,7 +84,8 @@ std::atomic<int> asked = 0; // the signal
 int pipe_ends[2] = {-1, -1};
 struct sigaction before[64];
 thread_local bool is_watchdog = false;
-bool on_the_emulator = false; // handlers of others, such as LLVM's, are not called
+bool on_the_emulator = false;
+int (*emulator_takes_fault)(const void* info, void* context) = nullptr;
 
 // A signal handler may do next to nothing, so it passes the signal's number to the thread.
 void pass_on(int signal) {
@@ -100,23 +101,12 @@ void on_asked(int signal) {
   pass_on(signal);
 }
 
-// Whether the handler that was there before, the emulator's, has dealt with it: it makes device memory that
-// the host has touched accessible, and records that. Any other signal it leaves to the system's default
-// action.
-bool is_dealt_with(int signal, siginfo_t* info, void* context) {
-  if (!on_the_emulator || signal != SIGSEGV || !(before[signal].sa_flags & SA_SIGINFO)) return false;
-  before[signal].sa_sigaction(signal, info, context);
-  struct sigaction now = {};
-  sigaction(signal, nullptr, &now);
-  return (now.sa_flags & SA_SIGINFO) != 0;
-}
-
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (is_watchdog) {
     sigaction(signal, &before[signal], nullptr);
     return; // the instruction crashes once more
   }
-  if (is_dealt_with(signal, info, context)) return;
+  if (signal == SIGSEGV && emulator_takes_fault && emulator_takes_fault(info, context) != 0) return;
   note_host_place(context);
   pass_on(signal);
   for (;;) pause();
@@ -230,6 +220,8 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end, std:
   state().per_run = Seconds(seconds), state().end = std::move(end), state().is_lost = std::move(is_lost);
   remember_main_thread();
   on_the_emulator = dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
+  emulator_takes_fault =
+      reinterpret_cast<decltype(emulator_takes_fault)>(dlsym(RTLD_DEFAULT, "warpfold_emulator_takes_fault"));
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return;
   const auto handle = [](int signal, void (*handler)(int)) {
     struct sigaction action = {};

@@ -168,20 +168,28 @@ bool on_busy_memory(std::uint64_t address, ucontext_t& context) {
   return true;
 }
 
-void on_segv(int signal, siginfo_t* info, void* context) {
+} // namespace
+
+bool takes_fault(const siginfo_t* info, void* context) {
+  if (info->si_code != SEGV_ACCERR) return false;
   const auto address = reinterpret_cast<std::uint64_t>(info->si_addr);
   Runtime& runtime = Runtime::get();
-  if (info->si_code == SEGV_ACCERR) {
-    if (guarded && runtime.memory.is_of_device_alone(address))
-      return on_device_memory(address, *static_cast<ucontext_t*>(context));
-    if (on_busy_memory(address, *static_cast<ucontext_t*>(context))) return;
-    // Another thread may have just opened it.
-    constexpr unsigned patience = 100;
-    step.same_fault = address == step.last_fault ? step.same_fault + 1 : 0;
-    step.last_fault = address;
-    if (changing || (runtime.memory.reserves(address) && step.same_fault < patience)) return;
+  if (guarded && runtime.memory.is_of_device_alone(address)) {
+    on_device_memory(address, *static_cast<ucontext_t*>(context));
+    return true;
   }
-  pass_to(before_segv, signal, info, context);
+  if (on_busy_memory(address, *static_cast<ucontext_t*>(context))) return true;
+  // Another thread may have just opened it.
+  constexpr unsigned patience = 100;
+  step.same_fault = address == step.last_fault ? step.same_fault + 1 : 0;
+  step.last_fault = address;
+  return changing || (runtime.memory.reserves(address) && step.same_fault < patience);
+}
+
+namespace {
+
+void on_segv(int signal, siginfo_t* info, void* context) {
+  if (!takes_fault(info, context)) pass_to(before_segv, signal, info, context);
 }
 
 #if defined(__x86_64__)

@@ -5,6 +5,7 @@
 
 #include "machine/address_space.hpp"
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -40,6 +41,10 @@ struct HostFault {
       {}; // return addresses: the handler's, then those of the function with the instruction and its callers
   int frame_count = 0;
 };
+
+// Whether a SIGSEGV that the host has met, with the context that its handler was given, is dealt with here:
+// it is recorded, or what was closed is open, so that the instruction can be tried again.
+bool takes_fault(const siginfo_t* info, void* context);
 
 // The faults since the last call, or the first `most_faults` of them. Cheap if there are none.
 constexpr std::size_t most_faults = 1024;

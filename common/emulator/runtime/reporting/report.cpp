@@ -162,6 +162,10 @@ int warpfold_emulator_option(const char* name, const char* value) {
   return 0;
 }
 
+int warpfold_emulator_takes_fault(const void* info, void* context) {
+  return takes_fault(static_cast<const siginfo_t*>(info), context);
+}
+
 const char* warpfold_emulator_refusal(const char** call, const char** file, unsigned* line) {
   static thread_local std::string path;
   *call = "", *file = nullptr, *line = 0;
