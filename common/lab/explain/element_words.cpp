@@ -20,15 +20,20 @@ std::string ordinal(std::size_t number) { // for powers of two from 2 on
                      : fmt::format("{}{}", number, number % 10 == 2 && number % 100 != 12 ? "nd" : "th");
 }
 
+struct Words {
+  std::string text;
+  bool is_singular = false;
+};
+
 // Consecutive places, or the same places of each `period` elements; "" if they are neither.
-std::string regular(const Indices& places, std::size_t n, unsigned block) {
+Words regular(const Indices& places, std::size_t n, unsigned block) {
   const std::size_t first = places.front(), last = places.back();
   if (last - first + 1 == places.size()) {
-    if (places.size() == n) return "every element";
-    return fmt::format("elements {} to {}{}", first, last,
-                       first == 0      ? fmt::format(" (the first {})", places.size())
-                       : last + 1 == n ? fmt::format(" (the last {})", places.size())
-                                       : "");
+    if (places.size() == n) return {"every element", true};
+    return {fmt::format("elements {} to {}{}", first, last,
+                        first == 0      ? fmt::format(" (the first {})", places.size())
+                        : last + 1 == n ? fmt::format(" (the last {})", places.size())
+                                        : "")};
   }
   std::vector<bool> held(n);
   for (const std::size_t place : places) held[place] = true;
@@ -40,21 +45,25 @@ std::string regular(const Indices& places, std::size_t n, unsigned block) {
     while (!held[begin]) ++begin;
     while (!held[end - 1]) --end;
     const auto count = std::count(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(period), true);
-    if (static_cast<std::size_t>(count) != end - begin) return "";
+    if (static_cast<std::size_t>(count) != end - begin) return {};
     if (end - begin == 1)
-      return fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period);
-    return fmt::format("elements {1} to {2} of every {0} ({3} to {4}, {5} to {6}, ...)", period, begin,
-                       end - 1, begin, end - 1, begin + period, end - 1 + period);
+      return {fmt::format("every {} element ({}, {}, ...)", ordinal(period), begin, begin + period), true};
+    return {fmt::format("elements {1} to {2} of every {0} ({3} to {4}, {5} to {6}, ...)", period, begin,
+                        end - 1, begin, end - 1, begin + period, end - 1 + period)};
   }
-  return "";
+  return {};
+}
+
+Words words_for(const Indices& places, std::size_t n, unsigned block) {
+  if (Words words = regular(places, n, block); !words.text.empty() && places.size() > 2) return words;
+  if (const std::string text = few(places); !text.empty()) return {text, places.size() == 1};
+  return {fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2])};
 }
 
 } // namespace
 
 std::string in_words(const Indices& places, std::size_t n, unsigned block) {
-  if (const std::string text = regular(places, n, block); !text.empty() && places.size() > 2) return text;
-  if (const std::string text = few(places); !text.empty()) return text;
-  return fmt::format("{} elements ({}, {}, {}, ...)", places.size(), places[0], places[1], places[2]);
+  return words_for(places, n, block).text;
 }
 
 namespace {
@@ -86,9 +95,8 @@ std::string how_often(const std::map<double, Indices>& by_count, std::size_t n, 
   } else {
     for (const auto& [count, places] : by_count) {
       if (count == 1 && mostly_right) continue;
-      const std::string which = in_words(places, n, block);
-      const bool one = places.size() == 1 || which.starts_with("every ");
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", which, counted(count, one));
+      const auto [which, is_singular] = words_for(places, n, block);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", which, counted(count, is_singular));
     }
     if (mostly_right) text += ", and the others count once, as they should";
   }

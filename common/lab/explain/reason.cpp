@@ -1,6 +1,7 @@
 #include "explain/reason.hpp"
 
 #include "explain/exponential_counts.hpp"
+#include "explain/on_the_way.hpp"
 #include "explain/row_facts.hpp"
 #include "explain/weights.hpp"
 #include "explain/where_values_went.hpp"
@@ -47,13 +48,12 @@ Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence&
   if (outcome.followed.graph.empty()) return facts;
   const ValueGraph graph = value_graph_from(outcome.followed.graph);
   if (!graph.complete || graph.roots.size() != given.n) return facts;
-  if (const std::string read = unwritten_result_read(graph, outcome, given, input, *wrong); !read.empty())
+  const FollowedResult result(graph, outcome, given, input, *wrong);
+  if (const std::string read = unwritten_result_read(result); !read.empty())
     return {"old-result", read.substr(1), true};
-  if (!std::isfinite(failure.results[*wrong]))
-    facts.text += first_not_finite(graph, outcome, given, input, *wrong);
+  if (!std::isfinite(failure.results[*wrong])) facts.text += first_not_finite(result);
   if (std::isnan(failure.results[*wrong])) return facts;
-  const std::string cut_off = cut_off_on_the_way(graph, outcome, given, input, *wrong);
-  if (!cut_off.empty()) return {"lost-bits", cut_off, true};
+  if (Diagnosis cut_off = lost_bits(result); !cut_off.kind.empty()) return cut_off;
   if (facts.kind == "wrong-divisor")
     facts.text += counts_of_exponentials(graph, outcome, given, input, *wrong);
   const std::size_t columns = given.n / given.rows;
@@ -62,9 +62,9 @@ Diagnosis diagnose_row(const Rung& rung, const Failure& failure, const Sequence&
     facts.text +=
         " Do all threads end with the same sum and the same maximum? Where joining a to b makes another "
         "pair than joining b to a, they do not.";
-  const std::string unreached = unreached_elements(graph, outcome, given, input, *wrong);
-  if (facts.kind.empty() && !unreached.empty()) return {"unreached", unreached.substr(1), true};
-  facts.text += unreached;
+  const std::string missing = unreached(result);
+  if (facts.kind.empty() && !missing.empty()) return {"unreached", missing.substr(1), true};
+  facts.text += missing;
   return facts;
 }
 

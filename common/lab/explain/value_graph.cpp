@@ -48,6 +48,10 @@ void check_all(const ValueGraph& graph) {
 
 } // namespace
 
+bool is_same_thread(const ValueGraph::Where& one, const ValueGraph::Where& other) {
+  return one.launch == other.launch && one.block == other.block && one.thread == other.thread;
+}
+
 std::string line_in_words(const ValueGraph& graph, const ValueGraph::Where& at) {
   const ValueGraph::Place& place = graph.places[at.place];
   if (place.line == 0) return "";

@@ -71,6 +71,8 @@ struct ValueGraph {
   const std::string& library_call(const Where& at) const { return places[at.place].call; }
 };
 
+bool is_same_thread(const ValueGraph::Where& one, const ValueGraph::Where& other);
+
 // "in line 35 (called in line 170), ", or nothing if no line is known.
 std::string line_in_words(const ValueGraph& graph, const ValueGraph::Where& at);
 

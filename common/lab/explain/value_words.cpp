@@ -19,6 +19,16 @@ std::string listed(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string type_in_words(std::string_view ptx) {
+  constexpr std::pair<std::string_view, std::string_view> types[] = {
+      {"f16", "a half"},          {"bf16", "a bfloat16"},       {"f32", "a float"},
+      {"f64", "a double"},        {"s8", "a signed char"},      {"u8", "an unsigned char"},
+      {"s16", "a short"},         {"u16", "an unsigned short"}, {"s32", "an int"},
+      {"u32", "an unsigned int"}, {"s64", "a 64-bit int"},      {"u64", "an unsigned 64-bit int"}};
+  const auto found = std::ranges::find(types, ptx, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(types) ? fmt::format("the type {}", ptx) : std::string(found->second);
+}
+
 std::string ValueWords::thread(const Where& at) const {
   return thread_in_words(graph_, at, given_.devices > 1);
 }
@@ -81,6 +91,16 @@ std::string ValueWords::value_of(NodeId id) const {
     if (counted.at(element) != 1) not_once.push_back(element);
   return fmt::format("{}{} elements, in which {} do{} not count just once", of_several, elements.size(),
                      in_words(not_once, given_.n, given_.block), not_once.size() == 1 ? "es" : "");
+}
+
+std::string ValueWords::operands_of(const ValueGraph::Node& node) const {
+  constexpr std::size_t most = 4;
+  const auto operands = graph_.operands_of(node);
+  std::vector<std::string> numbers;
+  for (const ValueGraph::Operand& operand : operands.first(std::min(operands.size(), most)))
+    numbers.push_back(fmt::format("{:.10g}", number(operand.bits, operand_type(graph_.operation_of(node)))));
+  if (operands.size() > most) numbers.push_back(fmt::format("{} more", operands.size() - most));
+  return listed(numbers);
 }
 
 std::string ValueWords::operation_named(const ValueGraph::Node& node) const {

@@ -5,13 +5,25 @@
 #include "explain/value_graph.hpp"
 #include "input/sequence.hpp"
 
+#include <fmt/format.h>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lab {
 
 // "a, b and c"
 std::string listed(const std::vector<std::string>& parts);
+
+// A sentence that follows others.
+template <class... Values>
+std::string sentence(fmt::format_string<Values...> form, Values&&... values) {
+  return " " + capital(fmt::format(form, std::forward<Values>(values)...));
+}
+
+// "f32" as the type that a student would write, "a float".
+std::string type_in_words(std::string_view ptx);
 
 class ValueWords {
 public:
@@ -28,6 +40,8 @@ public:
   std::string lines_of(const std::vector<NodeId>& nodes) const;
   // "element 5", "the sum of elements 0 to 31", "2 times element 5".
   std::string value_of(NodeId id) const;
+  // "3, 4, 5, 6 and 28 more": the numbers that an operation takes.
+  std::string operands_of(const ValueGraph::Node& node) const;
   // " (add.f32)"; a library's call says it itself.
   std::string operation_named(const ValueGraph::Node& node) const;
   // "in line 12, thread 3"; a library's call alone, if its line is unknown.
