@@ -61,7 +61,7 @@ class Names(unittest.TestCase):
             "common/emulator/watch/hazards.def": "HAZARD_CAUSE(",
             "common/emulator/watch/checker_memory.cpp": "recorder_.add(",
             "common/lab/explain/element_counts.cpp": "ElementCounts::Factors ElementCounts::factors(",
-            "common/lab/explain/where_values_went.cpp": "return sentence(",
+            "common/lab/explain/lost_elements.cpp": "sentence(",
         }.items():
             self.assertIn(word, (ROOT / name).read_text(), name)
 

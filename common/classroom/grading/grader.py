@@ -53,6 +53,7 @@ TRUSTED = {
     "MALLOC_TRIM_THRESHOLD_": str(256 * MIB), "MALLOC_MMAP_THRESHOLD_": str(256 * MIB),
 }  # fmt: skip
 LARGEST_ELEMENT, GUARDS = 8, MIB  # bytes of an element; and at most those that the lab library adds to an allocation
+LACKS_SOMETHING = 77  # the exit code of a lab's program on a machine without what it needs
 LARGEST_PTX, LARGEST_PROGRAM, LARGEST_ANSWER = 16 * MIB, 64 * MIB, 32 * MIB
 
 
@@ -253,6 +254,8 @@ class Job:
         if outcome.ended:
             return f"does not compile: the compiler was ended because it used too much {resource_name(outcome.ended)}"
         said = self.readable(outcome.said)
+        if outcome.code == LACKS_SOMETHING:
+            raise NotGraded(f"what compiles this lab is not on this machine: {said.strip()[-1000:]}")
         errors = [line for line in said.splitlines() if "error" in line.lower()]
         if not errors:
             raise NotGraded(f"the compiler ended with code {outcome.code} and named no error\n{said[-1000:]}")
@@ -371,7 +374,7 @@ class Job:
         self.cpu += judged.cpu + hosted.cpu
         if not judged.started or not hosted.started:
             raise NotGraded(f"the sandbox could not be made: {(judged.said if not judged.started else hosted.said).strip()[:500]}")
-        if judged.code in (0, 1, 77) and not judged.ended and text:
+        if judged.code in (0, 1, LACKS_SOMETHING) and not judged.ended and text:
             return self.read_answer(text, rungs), ""
         return [], self.why_no_answer(judged, hosted)
 
@@ -398,7 +401,7 @@ class Job:
         return rungs
 
     def why_no_answer(self, judged: Outcome, hosted: Outcome) -> str:
-        if judged.code == 77:
+        if judged.code == LACKS_SOMETHING:
             raise NotGraded(f"no GPU could be used in the sandbox: {judged.said.strip()[:300]}")
         if judged.ended in ("cpu", "memory"):
             if most_elements(self.hidden) > LARGEST_SIZE:
