@@ -324,10 +324,12 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
     std::lock_guard lock(table.mutex);
     Stream& stream = table.stream(handle);
     if (!stream.place.capturing()) throw Refusal(cudaErrorIllegalState, "the stream is not being captured");
-    if (stream.place.capture->origin != handle)
+    const std::shared_ptr<Capture> capture = stream.place.capture;
+    if (capture->origin != handle) {
+      capture->invalidated = true;
       throw Refusal(cudaErrorStreamCaptureUnmatched,
                     "the capture began in another stream and must end there");
-    const std::shared_ptr<Capture> capture = stream.place.capture;
+    }
     try {
       if (capture->invalidated)
         throw Refusal(cudaErrorStreamCaptureInvalidated, "the capture has already failed");

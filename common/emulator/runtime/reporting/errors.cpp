@@ -31,6 +31,7 @@ const ErrorText* find_text(cudaError_t error) {
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
+thread_local cudaError_t known_fault = cudaSuccess; // the sticky error that this thread has heard of
 thread_local const char* outermost_call = nullptr;
 thread_local std::optional<RefusedCall> first_refused;
 std::atomic<cudaError_t> process_error{cudaSuccess};
@@ -164,6 +165,16 @@ cudaError_t not_supported(const char* function, const char* instead) {
   return remember(cudaErrorNotSupported);
 }
 
+namespace {
+
+// A fault is a thread's last error once; then again whenever a call is refused because of it.
+void hear_of_fault() {
+  const cudaError_t fault = sticky_error();
+  if (std::exchange(known_fault, fault) != fault && fault != cudaSuccess) last_error = fault;
+}
+
+} // namespace
+
 } // namespace warpfold::runtime
 
 using namespace warpfold::runtime;
@@ -172,16 +183,18 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
   program_asks_for_errors();
-  if (cudaError_t sticky = sticky_error(); sticky != cudaSuccess) return sticky;
-  say_what_nobody_asked();
-  first_refused.reset();
+  hear_of_fault();
+  if (sticky_error() == cudaSuccess) {
+    say_what_nobody_asked();
+    first_refused.reset();
+  }
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
   program_asks_for_errors();
-  cudaError_t sticky = sticky_error();
-  return sticky != cudaSuccess ? sticky : last_error;
+  hear_of_fault();
+  return last_error;
 }
 
 const char* cudaGetErrorName(cudaError_t error) {

@@ -31,7 +31,6 @@ void captured(int* sum) {
   SHOW(cudaEventRecord(join, side));
   SHOW(cudaStreamWaitEvent(stream, join));
   add<<<1, 1, 0, stream>>>(sum, 4);
-  SHOW(cudaStreamEndCapture(side, &graph));
   SHOW(cudaStreamEndCapture(stream, &graph));
   std::printf("nothing has run: %d\n", *sum);
   size_t count;
@@ -69,6 +68,11 @@ void forbidden(int* sum) {
   SHOW(cudaStreamWaitEvent(side, event));
   add<<<1, 1, 0, side>>>(sum, 1);
   SHOW(cudaEventSynchronize(event));
+  SHOW(cudaStreamEndCapture(stream, &graph));
+  SHOW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  SHOW(cudaEventRecord(event, stream));
+  SHOW(cudaStreamWaitEvent(side, event));
+  SHOW(cudaStreamEndCapture(side, &graph)); // the wrong one
   SHOW(cudaStreamEndCapture(stream, &graph));
   void* memory;
   SHOW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
