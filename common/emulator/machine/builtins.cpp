@@ -119,10 +119,12 @@ struct Builtin {
   Handler run;
   unsigned arguments;               // any_number: as many as the call has
   std::size_t declared = arguments; // by the PTX: OpenCL's printf, without those behind the dots
+  bool is_open = false;             // the last parameter has no size
 };
 constexpr unsigned any_number = ~0u;
 constexpr Builtin builtins[] = {{"vprintf", print_from_memory<false>, 2},
                                 {"printf", print_from_memory<true>, 2},
+                                {"printf", print_packed, 2, 2, true},
                                 {"printf", print_parameters, any_number, 1},
                                 {"malloc", allocate, 1},
                                 {"free", release, 1},
@@ -135,8 +137,9 @@ constexpr Builtin builtins[] = {{"vprintf", print_from_memory<false>, 2},
 void decode_builtin(Decoder& decoder, const ptx::Instruction& in, const ptx::Function& callee,
                     std::uint32_t slots) {
   const std::string& name = callee.name;
+  const bool is_open = !callee.parameters.empty() && callee.parameters.back().size == 0;
   for (const Builtin& builtin : builtins)
-    if (builtin.name == name && builtin.declared == callee.parameters.size() &&
+    if (builtin.name == name && builtin.declared == callee.parameters.size() && builtin.is_open == is_open &&
         (builtin.arguments == any_number || decoder.code().lists[slots] == builtin.arguments)) {
       decoder.code().calls_runtime |=
           builtin.run == allocate || builtin.run == allocate_at || builtin.run == release;

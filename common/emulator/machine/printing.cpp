@@ -144,6 +144,33 @@ private:
   unsigned lane_, next_ = 1;
 };
 
+// The bytes of one parameter, in which the arguments follow one another without gaps. What is missing is 0.
+class InOneParameter {
+public:
+  static constexpr bool has_vectors = true;
+  explicit InOneParameter(std::span<const std::byte> bytes) : left_(bytes) {}
+
+  template <typename T>
+  T take() {
+    T value{};
+    const std::span<const std::byte> bytes = take_bytes(sizeof value);
+    if (!bytes.empty()) std::memcpy(&value, bytes.data(), bytes.size());
+    return value;
+  }
+  std::span<const std::byte> take_vector(const Conversion& conversion) {
+    return take_bytes(element_size(conversion) * stored_elements(conversion));
+  }
+
+private:
+  std::span<const std::byte> take_bytes(std::size_t count) {
+    const std::span<const std::byte> taken = left_.first(std::min(count, left_.size()));
+    left_ = left_.subspan(taken.size());
+    return taken;
+  }
+
+  std::span<const std::byte> left_;
+};
+
 // `Source` gives the arguments one after the other.
 template <typename Source>
 class Formatter {
@@ -313,6 +340,13 @@ template const Operation* print_from_memory<true>(Warp&, const Operation*);
 const Operation* print_parameters(Warp& warp, const Operation* op) {
   const Arguments arguments(warp, op);
   return print_formatted(warp, op, arguments, [&](unsigned lane) { return InParameters(arguments, lane); });
+}
+
+const Operation* print_packed(Warp& warp, const Operation* op) {
+  const Arguments arguments(warp, op);
+  return print_formatted(warp, op, arguments, [&](unsigned lane) {
+    return InOneParameter({arguments.bytes(1, lane), arguments.size(1)});
+  });
 }
 
 } // namespace warpfold::machine

@@ -14,4 +14,7 @@ const Operation* print_from_memory(Warp& warp, const Operation* op);
 // OpenCL's printf as older Clangs call it: each argument is a parameter.
 const Operation* print_parameters(Warp& warp, const Operation* op);
 
+// As Clang 18 calls it: all arguments are in one parameter.
+const Operation* print_packed(Warp& warp, const Operation* op);
+
 } // namespace warpfold::machine

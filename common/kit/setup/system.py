@@ -93,7 +93,9 @@ def provide(needs: list[Need]) -> bool:
 
 
 def find_browser() -> str | None:
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    """The first that starts: Ubuntu's package chromium-browser is a script that asks for a snap."""
+    found = [path for name in BROWSERS if (path := shutil.which(name))]
+    return next((path for path in found if output([path, "--version"]).returncode == 0), None)
 
 
 def offer(need: Need, found: bool) -> None:

@@ -1,4 +1,4 @@
-// OpenCL's printf, as two versions of Clang call it. That of the machine here is tested by
+// OpenCL's printf, as three versions of Clang call it. That of the machine here is tested by
 // tests/emulator/opencl.
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
@@ -56,6 +56,26 @@ st.param.v2.f32 [f], {0f3F000000, 0f3FC00000};
 st.param.b32 [g], 197375;
 st.param.b64 [h], 7;
 call.uni (result), printf, (format, a, b, c, d, e, f, g, h);
+)")),
+            expected);
+}
+
+TEST(Printing, TheArgumentsArePackedInOneParameter) {
+  EXPECT_EQ(printed(program(".param .b64 format, .param .align 8 .b8 rest[]", R"(
+.param .align 8 .b8 rest[60];
+st.param.b32 [rest], 2;
+st.param.f64 [rest+4], 0d4002000000000000;
+st.param.b64 [rest+12], %rd2;
+st.param.b32 [rest+20], 120;
+st.param.b32 [rest+24], 1;
+st.param.b32 [rest+28], -2;
+st.param.b32 [rest+32], 3;
+st.param.b32 [rest+36], -4;
+st.param.f32 [rest+40], 0f3F000000;
+st.param.f32 [rest+44], 0f3FC00000;
+st.param.b32 [rest+48], 197375;
+st.param.b64 [rest+52], 7;
+call.uni (result), printf, (format, rest);
 )")),
             expected);
 }
