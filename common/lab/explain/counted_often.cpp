@@ -9,10 +9,6 @@
 namespace lab {
 namespace {
 
-using NodeKind = ValueGraph::Node::Kind;
-using NodeId = FollowedResult::NodeId;
-using Where = ValueGraph::Where;
-
 // The first step that combines two values which both have this load in them; 0 if there is none.
 NodeId first_join(const FollowedResult& result, NodeId load) {
   std::vector<bool> has(result.graph.end());

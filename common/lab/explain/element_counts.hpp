@@ -17,8 +17,6 @@ std::string_view name_in_ptx(Type type);
 
 class ElementCounts {
 public:
-  using NodeId = std::uint32_t;
-
   struct Term {        // of the result, and no element
     NodeId node = 0;   // that it went into; or from which it comes, if that is `origin`
     NodeId origin = 0; // a bare value, or a node that no element explains

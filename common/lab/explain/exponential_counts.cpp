@@ -14,7 +14,6 @@
 namespace lab {
 namespace {
 
-using NodeId = ElementCounts::NodeId;
 using Node = ValueGraph::Node;
 
 constexpr double near_enough = 1e-4; // of sums in float

@@ -12,8 +12,6 @@
 namespace lab {
 
 struct FollowedResult {
-  using NodeId = ElementCounts::NodeId;
-
   // All of these must outlive it. `number` counts the results of the outcome: of a reduction, a row has one.
   FollowedResult(const ValueGraph& its_graph, const Outcome& outcome, const Case& its_case,
                  const Sequence& its_input, std::size_t number)

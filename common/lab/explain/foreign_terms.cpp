@@ -12,10 +12,6 @@
 namespace lab {
 namespace {
 
-using NodeKind = ValueGraph::Node::Kind;
-using NodeId = FollowedResult::NodeId;
-using Where = ValueGraph::Where;
-
 // Whether the operator would make the same of the operands, as a sum and a product do of 2 and 2.
 bool makes_the_same(const FollowedResult& result, const ValueGraph::Node& node) {
   const std::string_view operation = result.graph.operation_of(node);

@@ -10,10 +10,6 @@
 namespace lab {
 namespace {
 
-using NodeKind = ValueGraph::Node::Kind;
-using NodeId = FollowedResult::NodeId;
-using Where = ValueGraph::Where;
-
 // Of all the values that each went into and that go into nothing themselves, the one that should have gone
 // on.
 std::vector<NodeId> ends_of_ways(const FollowedResult& result) {
@@ -126,7 +122,7 @@ Story main_story(const FollowedResult& result, const Indices& elements) {
   return story;
 }
 
-// Of a value of which something was made that is not in the result; `who` and how it came to have it.
+// That something was made of a value which is not in the result. `who_has`: who has it, as what.
 std::string used_in_vain(const FollowedResult& result, const Story& story, const std::string& who_has,
                          std::vector<NodeId> users) {
   const auto is_of = [&](const Where& at) {

@@ -11,9 +11,6 @@
 namespace lab {
 namespace {
 
-using NodeKind = ValueGraph::Node::Kind;
-using NodeId = FollowedResult::NodeId;
-
 // Of each node, whether the result depends on it; `as_chosen`: without what a select passed over.
 std::vector<bool> on_the_way(const FollowedResult& result, bool as_chosen = false) {
   std::vector<bool> counts(result.graph.end());
@@ -84,58 +81,57 @@ std::string first_not_finite(const FollowedResult& result) {
   return "";
 }
 
-std::string unwritten_result_read(const FollowedResult& followed) {
-  const std::vector<bool> counts = on_the_way(followed);
-  for (NodeId id = first_node; id < followed.graph.end(); ++id) {
-    const ValueGraph::Node& node = followed.graph.node(id);
-    if (!counts[id] || node.kind != NodeKind::loaded || id == followed.graph.roots[followed.row]) continue;
-    if (const auto result = followed.counts.result_at(node.address))
+std::string unwritten_result_read(const FollowedResult& result) {
+  const std::vector<bool> counts = on_the_way(result);
+  for (NodeId id = first_node; id < result.graph.end(); ++id) {
+    const ValueGraph::Node& node = result.graph.node(id);
+    if (!counts[id] || node.kind != NodeKind::loaded || id == result.graph.roots[result.row]) continue;
+    if (const auto unwritten = result.counts.result_at(node.address))
       return sentence("{} reads the result in column {}, in which nothing has been stored yet.",
-                      followed.words.who(node.where), *result % followed.columns);
+                      result.words.who(node.where), *unwritten % result.columns);
   }
   return "";
 }
 
-std::string unreached(const FollowedResult& followed) {
-  const std::vector<bool> counts = on_the_way(followed, true);
-  std::vector<bool> is_there(followed.given.n), is_read(followed.given.n);
-  for (NodeId id = first_node; id < followed.graph.end(); ++id) {
-    const ValueGraph::Node& node = followed.graph.node(id);
-    const auto first = followed.counts.element_of(node);
+std::string unreached(const FollowedResult& result) {
+  const std::vector<bool> counts = on_the_way(result, true);
+  std::vector<bool> is_there(result.given.n), is_read(result.given.n);
+  for (NodeId id = first_node; id < result.graph.end(); ++id) {
+    const ValueGraph::Node& node = result.graph.node(id);
+    const auto first = result.counts.element_of(node);
     if (!first) continue;
-    const std::size_t end = std::min(
-        followed.given.n, *first + std::max<std::size_t>(1, node.width / size_of(followed.input.type)));
+    const std::size_t end =
+        std::min(result.given.n, *first + std::max<std::size_t>(1, node.width / size_of(result.input.type)));
     for (std::size_t element = *first; element < end; ++element) {
       is_read[element] = true;
       if (counts[id]) is_there[element] = true;
     }
   }
-  const std::size_t result_row = followed.row / (followed.graph.roots.size() / followed.given.rows),
-                    begin = result_row * followed.columns;
+  const std::size_t results_per_row = result.graph.roots.size() / result.given.rows;
+  const std::size_t result_row = result.row / results_per_row, begin = result_row * result.columns;
   Indices missing;
   std::size_t missing_and_read = 0, needed = 0;
-  for (std::size_t column = 0; column < followed.columns; ++column) {
-    if (!std::isfinite(followed.input[begin + column])) continue;
+  for (std::size_t column = 0; column < result.columns; ++column) {
+    if (!std::isfinite(result.input[begin + column])) continue;
     ++needed;
     if (is_there[begin + column]) continue;
     missing.push_back(column);
     missing_and_read += is_read[begin + column];
   }
   std::optional<std::size_t> other_row;
-  for (std::size_t element = 0; element < followed.given.n && !other_row; ++element)
-    if (is_there[element] && element / followed.columns != result_row) other_row = element / followed.columns;
-  const std::string its_row = followed.given.rows == 1 ? "the row" : fmt::format("row {}", result_row);
-  const std::size_t column = followed.row % (followed.graph.roots.size() / followed.given.rows);
-  const std::string result = followed.graph.roots.size() == followed.given.rows
-                                 ? "the sum"
-                                 : fmt::format("the result in column {}", column);
+  for (std::size_t element = 0; element < result.given.n && !other_row; ++element)
+    if (is_there[element] && element / result.columns != result_row) other_row = element / result.columns;
+  const std::string its_row = result.given.rows == 1 ? "the row" : fmt::format("row {}", result_row);
+  const std::size_t column = result.row % results_per_row;
+  const std::string its_result =
+      results_per_row == 1 ? "the sum" : fmt::format("the result in column {}", column);
   std::string text;
-  if (other_row) text = sentence("elements of row {} get into {}.", *other_row, result);
+  if (other_row) text = sentence("elements of row {} get into {}.", *other_row, its_result);
   if (missing.empty()) return text;
   const std::string which =
-      missing.size() == needed ? "any element" : in_words(missing, followed.columns, followed.given.block);
+      missing.size() == needed ? "any element" : in_words(missing, result.columns, result.given.block);
   if (missing_and_read == 0) return text + sentence("no thread reads {} of {}.", which, its_row);
-  return text + sentence("nothing of {} of {} gets into {}{}.", which, its_row, result,
+  return text + sentence("nothing of {} of {} gets into {}{}.", which, its_row, its_result,
                          missing_and_read == missing.size() ? ", although they are read" : "");
 }
 

@@ -13,8 +13,6 @@
 namespace lab {
 namespace {
 
-using NodeId = std::uint32_t;
-using NodeKind = ValueGraph::Node::Kind;
 using nlohmann::ordered_json;
 
 constexpr std::size_t most_nodes = 4000;

@@ -71,6 +71,10 @@ struct ValueGraph {
   const std::string& library_call(const Where& at) const { return places[at.place].call; }
 };
 
+using NodeId = std::uint32_t; // or a bare value
+using NodeKind = ValueGraph::Node::Kind;
+using Where = ValueGraph::Where;
+
 bool is_same_thread(const ValueGraph::Where& one, const ValueGraph::Where& other);
 
 // "in line 35 (called in line 170), ", or nothing if no line is known.

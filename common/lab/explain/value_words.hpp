@@ -27,9 +27,6 @@ std::string type_in_words(std::string_view ptx);
 
 class ValueWords {
 public:
-  using NodeId = ElementCounts::NodeId;
-  using Where = ValueGraph::Where;
-
   ValueWords(const ValueGraph& graph, const ElementCounts& counts, const Case& given, const Sequence& input)
       : graph_(graph), counts_(counts), given_(given), input_(input) {}
 

@@ -14,7 +14,7 @@ std::string WhatThreadsRead::formula() {
   if (std::exchange(is_told_, true) || result_.given.devices > 1) return "";
   using Thread = std::pair<std::uint32_t, std::uint32_t>; // block, thread
   std::map<unsigned, std::map<Thread, Indices>> by_line;  // a loop may have been unrolled
-  for (FollowedResult::NodeId id = first_node; id < result_.graph.end(); ++id) {
+  for (NodeId id = first_node; id < result_.graph.end(); ++id) {
     const ValueGraph::Node& node = result_.graph.node(id);
     if (const auto element = result_.counts.element_of(node); element && node.where.launch == 0)
       by_line[result_.graph.line(node.where)][{node.where.block, node.where.thread}].push_back(*element);

@@ -19,10 +19,6 @@
 namespace lab {
 namespace {
 
-using NodeKind = ValueGraph::Node::Kind;
-using NodeId = FollowedResult::NodeId;
-using Where = ValueGraph::Where;
-
 // What the check put there before the launch.
 bool is_old_result(const FollowedResult& result, NodeId root) {
   return !ValueGraph::is_bare(root) && result.graph.node(root).kind == NodeKind::loaded &&
@@ -108,9 +104,7 @@ Finding best_element(const FollowedResult& result, WhatThreadsRead& reads) {
   Indices never;
   for (std::size_t i = result.first; i < result.first + result.columns; ++i)
     if (result.counts.loads_of(i).empty()) never.push_back(i);
-  if (!never.empty()) {
-    return {"not-read", reads.unread(never, 0)};
-  }
+  if (!never.empty()) return {"not-read", reads.unread(never, 0)};
   if (result.input.op == Operator::bitwise_and) return {}; // to which each may add its part
   const double expected = reduce(result.input, result.first, result.first + result.columns).value;
   std::optional<std::size_t> best;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "explain/diagnosis.hpp"
-#include "explain/value_graph.hpp"
 #include "run/runner.hpp"
 
 #include <string_view>

@@ -219,9 +219,9 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end, std:
                     bool explains_crashes) {
   state().per_run = Seconds(seconds), state().end = std::move(end), state().is_lost = std::move(is_lost);
   remember_main_thread();
-  on_the_emulator = dlsym(RTLD_DEFAULT, "warpfold_emulator_interface") != nullptr;
   emulator_takes_fault =
       reinterpret_cast<decltype(emulator_takes_fault)>(dlsym(RTLD_DEFAULT, "warpfold_emulator_takes_fault"));
+  on_the_emulator = emulator_takes_fault != nullptr;
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) return;
   const auto handle = [](int signal, void (*handler)(int)) {
     struct sigaction action = {};

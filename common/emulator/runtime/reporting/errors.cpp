@@ -74,7 +74,7 @@ void set_sticky_error(cudaError_t error) {
 
 void clear_sticky_error() {
   process_error = cudaSuccess;
-  last_error = cudaSuccess;
+  last_error = known_fault = cudaSuccess;
 }
 
 namespace {
