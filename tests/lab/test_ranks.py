@@ -93,7 +93,7 @@ class Lost(unittest.TestCase):
     def test_device_memory_touched_by_the_host(self):
         report = self.lose("touch")
         found = [(hazard["kind"], f"{Path(hazard['file']).name}:{hazard['line']}") for hazard in report["hazards"]]
-        self.assertIn(("host-access", line_of("touch")), found)
+        self.assertIn(("host-access", line_of("touch")), found, report["reason"] + self.said)
         self.assertIn("on rank 1", report["hazards"][0]["message"])
 
     def test_meson_shows_as_much_of_it_as_of_any_other_rung(self):

@@ -292,9 +292,6 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
                         : promised == Strength::weak ? MemoryScope::block
                                                      : access.scope});
   if (number == 0) return;
-  std::optional<BlockOrder::Fences> fences_before;
-  if (strength != Strength::weak && access.order >= MemoryOrder::release)
-    fences_before = order.begin_release(warp, access.mask, level_of(access.scope));
   const AccessRecord record = global || in_cluster ? records_[number] : mine.records[number];
   if (record.is_atomic && !(atomic_widths_.load(std::memory_order_relaxed) & access.width))
     atomic_widths_ |= access.width;
@@ -307,14 +304,19 @@ void Checker::check_races(Notes& mine, const machine::Access& access) {
   auto unwritten = [&](unsigned lane) {
     if (checks_.initialisation && !overwrites(access)) report_uninitialised(access, lane);
   };
-  if (in_cluster)
-    check_in_cluster(mine, accessor);
-  else if (global)
-    check_global(shadow_, records_, accessor, report);
-  else
-    check_shared(mine.shared, mine.records, accessor, report, unwritten);
-  if (promised != Strength::weak) synchronise(mine, access, facts);
-  if (fences_before) order.end_release(warp, *fences_before);
+  const auto check = [&] {
+    if (in_cluster)
+      check_in_cluster(mine, accessor);
+    else if (global)
+      check_global(shadow_, records_, accessor, report);
+    else
+      check_shared(mine.shared, mine.records, accessor, report, unwritten);
+    if (promised != Strength::weak) synchronise(mine, access, facts);
+  };
+  if (strength == Strength::weak || access.order < MemoryOrder::release) return check();
+  const BlockOrder::Fences before = order.begin_release(warp, access.mask, level_of(access.scope));
+  check();
+  order.end_release(warp, before);
 }
 
 } // namespace warpfold::watch

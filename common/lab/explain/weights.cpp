@@ -22,11 +22,11 @@ class Prober {
 public:
   Prober(const Sequence& like, const ResultOn& result_on) : input_(like), result_on_(result_on) {
     input_.kind = Kind::exact, input_.period = input_.n;
-    input_.values.assign(input_.n * size_of(input_.type), std::byte{});
+    input_.values = std::vector<std::byte>(input_.n * size_of(input_.type));
   }
 
   void set(std::size_t i, double value) {
-    store_value(input_.type, value, input_.values.data() + i * size_of(input_.type));
+    store_value(input_.type, value, input_.values.to_change() + i * size_of(input_.type));
   }
   std::optional<double> result() {
     if (++runs_ > most_runs) return std::nullopt;

@@ -86,7 +86,7 @@ public:
 private:
   double score() { return static_cast<double>(chance_() >> 11) * 0x1p-49 - 8; }
   void put(std::size_t row, std::size_t column, double value) {
-    store_value(to_.type, value, to_.values.data() + (row * columns_ + column) * size_of(to_.type));
+    store_value(to_.type, value, to_.values.to_change() + (row * columns_ + column) * size_of(to_.type));
   }
   Sequence& to_;
   std::size_t columns_;
@@ -111,8 +111,8 @@ Sequence make_input(const Rung& rung, const Variant& variant, const Case& given,
   const std::size_t columns = given.rows ? given.n / given.rows : 0;
   if (columns == 0) return {variant.type, given.kind, rung.op, 0, 0, seed, {}};
   const std::size_t rows = std::min(given.rows, ceil_div(enough_elements, columns));
-  Sequence input{variant.type, given.kind, rung.op, given.n, rows * columns, seed, {}};
-  input.values.resize(input.period * size_of(input.type));
+  std::vector<std::byte> values(rows * columns * size_of(variant.type));
+  Sequence input{variant.type, given.kind, rung.op, given.n, rows * columns, seed, std::move(values)};
   Rows made(input, columns, seed);
   for (std::size_t row = 0; row < rows; ++row) {
     if (given.kind == Kind::masked)

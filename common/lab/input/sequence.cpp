@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 namespace lab {
@@ -264,11 +265,38 @@ double Sequence::operator[](std::size_t i) const {
   return load_value(type, values.data() + (i < period ? i : i % period) * size_of(type));
 }
 
+namespace {
+
+// The last long sequences: a lab's rungs are tried with the same ones.
+class Kept {
+public:
+  static const Sequence* find(const Sequence& wanted) {
+    const auto is_it = [&](const Sequence& each) {
+      return each.type == wanted.type && each.kind == wanted.kind && each.op == wanted.op &&
+             each.n == wanted.n && each.seed == wanted.seed;
+    };
+    const auto found = std::ranges::find_if(kept, is_it);
+    return found == kept.end() ? nullptr : &*found;
+  }
+  static Sequence keep(Sequence made) {
+    constexpr std::size_t most = 8, long_enough = 1 << 16;
+    if (made.period < long_enough) return made;
+    if (kept.size() == most) kept.pop_front();
+    return kept.emplace_back(std::move(made));
+  }
+
+private:
+  static inline std::deque<Sequence> kept;
+};
+
+} // namespace
+
 Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::uint64_t seed) {
   Sequence sequence{type, kind, op, n, n, seed, {}};
   if (n > longest_without_period) sequence.period = long_period;
   if (!is_float(type) && kind != Kind::mixed_signs && kind != Kind::lone_zero) sequence.kind = Kind::exact;
-  sequence.values.resize(sequence.period * size_of(type));
+  if (const Sequence* same = Kept::find(sequence)) return *same;
+  std::vector<std::byte> values(sequence.period * size_of(type));
   ExactSums sums(type, n, seed);
   for (std::size_t i = 0; i < sequence.period; ++i) {
     double value;
@@ -294,9 +322,10 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
     } else {
       value = exact_extreme(type, op, i, seed);
     }
-    store_value(type, value, sequence.values.data() + i * size_of(type));
+    store_value(type, value, values.data() + i * size_of(type));
   }
-  return sequence;
+  sequence.values = std::move(values);
+  return Kept::keep(sequence);
 }
 
 Sequence with_other_numbers(const Sequence& input) {
@@ -305,9 +334,11 @@ Sequence with_other_numbers(const Sequence& input) {
 
 Sequence with_identities(Sequence input) {
   constexpr std::uint64_t one_in = 8;
-  for (std::size_t i = 0; input.kind == Kind::exact && i < input.period; ++i)
+  if (input.kind != Kind::exact) return input;
+  std::byte* const values = input.values.to_change();
+  for (std::size_t i = 0; i < input.period; ++i)
     if (mix(input.seed ^ i) % one_in == 0)
-      store_value(input.type, identity(input.type, input.op), input.values.data() + i * size_of(input.type));
+      store_value(input.type, identity(input.type, input.op), values + i * size_of(input.type));
   return input;
 }
 

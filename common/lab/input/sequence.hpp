@@ -21,7 +21,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lab {
@@ -48,6 +50,27 @@ std::string_view name_of(Kind kind);
 // Half the distance from 1 to the next number: the relative error of one operation. 0 for integers.
 double unit_roundoff(Type type);
 
+// Bytes that copies share until one of them is changed.
+class SharedBytes {
+public:
+  SharedBytes() = default;
+  SharedBytes(std::vector<std::byte> bytes)
+      : bytes_(std::make_shared<std::vector<std::byte>>(std::move(bytes))) {}
+  const std::byte* data() const { return bytes_->data(); }
+  std::size_t size() const { return bytes_->size(); }
+  const std::byte* begin() const { return data(); }
+  const std::byte* end() const { return data() + size(); }
+  const std::byte& operator[](std::size_t i) const { return (*bytes_)[i]; }
+  bool operator==(const SharedBytes& other) const { return *bytes_ == *other.bytes_; }
+  std::byte* to_change() {
+    if (bytes_.use_count() > 1) bytes_ = std::make_shared<std::vector<std::byte>>(*bytes_);
+    return bytes_->data();
+  }
+
+private:
+  std::shared_ptr<std::vector<std::byte>> bytes_ = std::make_shared<std::vector<std::byte>>();
+};
+
 // n values: `period` of them, then the same again and again. Stored as the type's own bytes.
 struct Sequence {
   Type type{};
@@ -55,7 +78,7 @@ struct Sequence {
   Operator op{};
   std::size_t n = 0, period = 0;
   std::uint64_t seed = 0;
-  std::vector<std::byte> values;
+  SharedBytes values;
 
   double operator[](std::size_t i) const; // element i < n, exactly
 };

@@ -87,9 +87,6 @@ public:
         throw UsageError("none of these rungs runs in several processes: start this program without mpirun");
       join_ranks(shared->variants[0].processes, time_limit_for(how));
     }
-    // Only now: MPI may load libraries that handle signals, and the emulator's handlers must come after
-    // theirs.
-    if (any_filled && on_emulator()) close_device_memory();
     if (rank() > 0) return serve_rank_0(*shared), 0;
     // What a kernel prints must not appear among the lines that another program reads.
     StdoutAside aside(how.json || how.tap || how.once);

@@ -17,11 +17,10 @@ constexpr std::size_t usual_n = 8, most_n = 1024, digits = 9;
 
 Sequence counting(const Variant& variant, Operator op, std::size_t n) {
   const std::size_t width = size_of(variant.type), period = std::max<std::size_t>(n, 1);
-  Sequence input{variant.type, Kind::exact, op, n, period, 1, {}};
-  input.values.resize(period * width);
+  std::vector<std::byte> values(period * width);
   for (std::size_t i = 0; i < period; ++i)
-    store_value(variant.type, static_cast<double>(i % digits + 1), input.values.data() + i * width);
-  return input;
+    store_value(variant.type, static_cast<double>(i % digits + 1), values.data() + i * width);
+  return {variant.type, Kind::exact, op, n, period, 1, std::move(values)};
 }
 
 std::vector<double> expected_of(const Rung& rung, const Case& given, const Sequence& input, std::size_t row) {

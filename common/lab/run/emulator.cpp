@@ -158,8 +158,12 @@ void check_all_hazards() {
   runner().set("fault-messages", "off"); // the verdict has them
 }
 
-void close_device_memory() {
-  set_unless("WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on");
+DeviceMemoryClosed::DeviceMemoryClosed() {
+  if (on_emulator()) set_unless("WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "on");
+}
+
+DeviceMemoryClosed::~DeviceMemoryClosed() {
+  if (on_emulator()) set_unless("WARPFOLD_GUARD_DEVICE_MEMORY", "guard-device-memory", "off");
 }
 
 WithoutChecks::WithoutChecks() {

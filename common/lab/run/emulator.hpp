@@ -69,10 +69,17 @@ public:
 // Gives all __device__ variables the values that they began with. Only on the emulator.
 void restore_variables();
 
-// From now on, device memory cannot be read or written by the host's own loads and stores, as on a GPU: a
-// rung whose host code does so is wrong, with that reason. Settings in the user's environment take
-// precedence. Only on the emulator.
-void close_device_memory();
+// While this object lives, device memory cannot be read or written by the host's own loads and stores, as on
+// a GPU: a rung whose host code does so is wrong, with that reason. Settings in the user's environment take
+// precedence. Nothing on a GPU. Not before MPI has started, since libraries that it loads may handle signals,
+// and the emulator's handlers must come after theirs.
+class DeviceMemoryClosed {
+public:
+  DeviceMemoryClosed();
+  ~DeviceMemoryClosed();
+  DeviceMemoryClosed(const DeviceMemoryClosed&) = delete;
+  DeviceMemoryClosed& operator=(const DeviceMemoryClosed&) = delete;
+};
 
 // From now on, a block that executes more warp instructions than this without ending is stopped as endless.
 // Settings in the user's environment take precedence. Only on the emulator.

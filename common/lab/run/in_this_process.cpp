@@ -102,7 +102,10 @@ struct OverDevices {
   Shards shards() const { return shared.shards(); }
   // As a program does once, before it reduces any number of times.
   void set_up(const Variant& variant) const {
-    if (variant.set_up) variant.set_up(shards());
+    {
+      const DeviceMemoryClosed closed;
+      if (variant.set_up) variant.set_up(shards());
+    }
     cudaSetDevice(shards()[0].device);
   }
   Arguments arguments(const Case& given) const {
@@ -205,6 +208,7 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
 
 void call_host_function(const Variant& variant, const Arguments& arguments) {
   if (!are_host_functions_here) return variant.invoke(variant.function, arguments);
+  const DeviceMemoryClosed closed;
   try {
     variant.invoke(variant.function, arguments);
   } catch (const DeviceError&) {

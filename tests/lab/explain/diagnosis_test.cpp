@@ -51,7 +51,7 @@ TEST(Diagnosis, OfWhatNumbersCannotHold) {
       "its bits were made as those of another type, such as an int. Is each value set on every path to its "
       "use, even where a thread has no element?"));
   Sequence ones{Type::float32, Kind::exact, Operator::add, 1u << 25, 1, 1, std::vector<std::byte>(4)};
-  store_value(Type::float32, 1, ones.values.data());
+  store_value(Type::float32, 1, ones.values.to_change());
   EXPECT_TRUE(
       says(diagnose({{Kind::exact, ones.n, 1, 256, 0}, 64, {{&ones, 0x1p25, 0x1p24}}, {}}),
            "The result stopped at 16777216 = 2^24: from there on, a float can no longer count in ones, and "
@@ -111,8 +111,8 @@ TEST(Diagnosis, OfAFloatThatStalls) {
 // What the lab's code makes of 3 elements with one thread and a step that adds to the old excess.
 TEST(Diagnosis, OfAStepOfKahan) {
   Sequence input{Type::float32, Kind::stalling, Operator::add, 3, 3, 1, std::vector<std::byte>(12)};
-  store_value(Type::float32, 0x1p24, input.values.data());
-  for (const std::size_t at : {4u, 8u}) store_value(Type::float32, 1, input.values.data() + at);
+  store_value(Type::float32, 0x1p24, input.values.to_change());
+  for (const std::size_t at : {4u, 8u}) store_value(Type::float32, 1, input.values.to_change() + at);
   Symptom symptom;
   symptom.given = {Kind::stalling, 3, 1, 1, 0}, symptom.is_kahan = true;
   // 2^24 + 1 stays 2^24 with an excess of -1; then 1 - -1 is wanted and added, which adds nothing to the

@@ -21,7 +21,7 @@ public:
     given_.n = n, given_.block = 4;
     input_ = make_sequence(Type::float32, op, Kind::exact, n, 1);
     for (std::size_t i = 0; i < n; ++i)
-      store_value(Type::float32, double(i + 1), input_.values.data() + i * sizeof(float));
+      store_value(Type::float32, double(i + 1), input_.values.to_change() + i * sizeof(float));
     input_.period = n;
   }
 

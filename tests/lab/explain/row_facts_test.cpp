@@ -18,10 +18,10 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 std::string said_of(const Elements& elements, const std::function<double(std::size_t, double)>& weight,
                     RowFunction function = RowFunction::softmax, Type type = Type::float32) {
   Sequence input{type, Kind::scores, Operator::add, elements.size(), elements.size(), 1, {}};
-  input.values.resize(elements.size() * size_of(type));
+  input.values = std::vector<std::byte>(elements.size() * size_of(type));
   double sum = 0;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    store_value(type, elements[i], input.values.data() + i * size_of(type));
+    store_value(type, elements[i], input.values.to_change() + i * size_of(type));
     sum += std::exp(elements[i]);
   }
   const Variant variant;

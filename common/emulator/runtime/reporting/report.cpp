@@ -157,7 +157,7 @@ int warpfold_emulator_option(const char* name, const char* value) {
     return 0;
   }
   if (!name || !value || !set_option(runtime.options, name, value)) return -1;
-  guard_device_memory(runtime.memory, runtime.options.guard_device_memory);
+  guard_device_memory(runtime.memory, runtime.options.guard_device_memory && !runtime.options.ends_only);
   runtime.memory.expect_few_writes(runtime.options.ends_only);
   return 0;
 }

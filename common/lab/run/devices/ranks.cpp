@@ -278,9 +278,9 @@ void serve(const Variant& variant) {
       answer(on_emulator() ? recorded_so_far().profile.report : "");
       continue;
     }
-    Sequence input{told.type, told.kind, told.op, told.n, told.period, told.seed, {}};
-    input.values.resize(told.bytes);
-    send(input.values.data(), told.bytes, 0);
+    std::vector<std::byte> values(told.bytes);
+    send(values.data(), told.bytes, 0);
+    const Sequence input{told.type, told.kind, told.op, told.n, told.period, told.seed, std::move(values)};
     if (told.what == What::run_together) {
       RunsTogether::on_another_rank(variant, input, told.given.block);
       continue;

@@ -17,15 +17,15 @@ void refuse_shard(unsigned index, unsigned count) {
 
 Sequence part_of(const Sequence& input, std::size_t first, std::size_t count) {
   const std::size_t width = size_of(input.type);
-  Sequence part{input.type, input.kind, input.op, count, std::min(count, input.period), input.seed, {}};
-  part.values.resize(part.period * width);
-  for (std::size_t done = 0; done < part.period;) {
+  const std::size_t period = std::min(count, input.period);
+  std::vector<std::byte> values(period * width);
+  for (std::size_t done = 0; done < period;) {
     const std::size_t at = (first + done) % input.period;
-    const std::size_t more = std::min(part.period - done, input.period - at);
-    std::memcpy(part.values.data() + done * width, input.values.data() + at * width, more * width);
+    const std::size_t more = std::min(period - done, input.period - at);
+    std::memcpy(values.data() + done * width, input.values.data() + at * width, more * width);
     done += more;
   }
-  return part;
+  return {input.type, input.kind, input.op, count, period, input.seed, std::move(values)};
 }
 
 OnDevice::OnDevice(int device) {
