@@ -20,19 +20,18 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Access rights apply to whole pages, so memory that the host may access, which is at the upper end, shares
-// no page with anything else.
-std::uint64_t alignment_at(bool lower_end) {
-  return lower_end ? AddressSpace::alignment : page_bytes();
+// Access rights apply to whole pages, so memory that the host may access shares no page with anything else.
+std::uint64_t alignment_of(MemoryKind kind) {
+  return kind == MemoryKind::device ? AddressSpace::alignment : page_bytes();
 }
 
 // What an allocation takes from the range, including the guard zone after it. The zone is as long as the
 // allocation, up to a limit, because an index that is too large by a block or two must not end up in the next
 // allocation.
-std::uint64_t footprint(std::uint64_t size, bool lower_end) {
+std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
   constexpr std::uint64_t longest_guard = 1 << 20;
   std::uint64_t guard = std::clamp(size, AddressSpace::guard_bytes, longest_guard);
-  return round_up(std::max<std::uint64_t>(size, 1) + guard, alignment_at(lower_end));
+  return round_up(std::max<std::uint64_t>(size, 1) + guard, alignment_of(kind));
 }
 
 // A grid strides over an array in steps of a megabyte or two. With small pages, each step misses the host's
@@ -104,11 +103,9 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
                                 std::string label) {
   const bool counted = kind == MemoryKind::device || kind == MemoryKind::managed;
   if (size > capacity() || (counted && counted_in.used + size > capacity())) throw std::bad_alloc();
-  // Where few blocks run, arrays are large and nothing is closed to the host: what they leave behind must not
-  // be closed and opened for every later call.
-  const bool lower_end = kind == MemoryKind::device && !few_writes_;
-  auto& holes = lower_end ? part.holes : part.upper_holes;
-  std::uint64_t needed = footprint(size, lower_end), begin = 0;
+  const bool at_the_lower_end = kind == MemoryKind::device;
+  auto& holes = at_the_lower_end ? part.holes : part.upper_holes;
+  std::uint64_t needed = footprint(size, kind), begin = 0;
   const auto is_room = [&] { return part.top + needed <= part.bottom; };
   while (!is_room() && !quarantine_.empty()) give_back_oldest();
   auto hole = holes.lower_bound(needed);
@@ -118,10 +115,10 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
     std::uint64_t rest = hole->first - needed;
     holes.erase(hole);
     allocations_.erase(begin);
-    if (rest >= alignment_at(lower_end)) holes.emplace(rest, begin + needed);
+    if (rest >= alignment_of(kind)) holes.emplace(rest, begin + needed);
   } else {
     if (!is_room()) throw std::bad_alloc();
-    if (lower_end) {
+    if (at_the_lower_end) {
       begin = part.top;
       part.top = begin + needed;
       if (is_guarded_) set_rights(part, false);
@@ -232,8 +229,8 @@ void AddressSpace::give_back_oldest() {
   quarantine_.erase(oldest);
   quarantined_ -= freed.size;
   Part& part = part_of(freed.begin);
-  const bool lower_end = freed.begin < part.top;
-  (lower_end ? part.holes : part.upper_holes).emplace(footprint(freed.size, lower_end), freed.begin);
+  auto& holes = freed.kind == MemoryKind::device ? part.holes : part.upper_holes;
+  holes.emplace(footprint(freed.size, freed.kind), freed.begin);
 }
 
 std::optional<Allocation> AddressSpace::find(std::uint64_t address) const {

@@ -125,6 +125,7 @@ constexpr unsigned any_number = ~0u;
 constexpr Builtin builtins[] = {{"vprintf", print_from_memory<false>, 2},
                                 {"printf", print_from_memory<true>, 2},
                                 {"printf", print_packed, 2, 2, true},
+                                {"printf", print_packed, 1, 2, true},
                                 {"printf", print_parameters, any_number, 1},
                                 {"malloc", allocate, 1},
                                 {"free", release, 1},

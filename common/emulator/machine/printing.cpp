@@ -345,6 +345,7 @@ const Operation* print_parameters(Warp& warp, const Operation* op) {
 const Operation* print_packed(Warp& warp, const Operation* op) {
   const Arguments arguments(warp, op);
   return print_formatted(warp, op, arguments, [&](unsigned lane) {
+    if (arguments.count() == 1) return InOneParameter({}); // nothing is behind the format
     return InOneParameter({arguments.bytes(1, lane), arguments.size(1)});
   });
 }

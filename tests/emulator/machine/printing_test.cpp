@@ -100,5 +100,15 @@ call.uni (result), printf, (format, list);
             expected);
 }
 
+// Clang 18, with nothing to pack.
+TEST(Printing, AFormatAloneHasNoOtherParameter) {
+  EXPECT_EQ(printed(program(".param .b64 format, .param .align 8 .b8 rest[]", R"(
+mov.u64 %rd1, word;
+st.param.b64 [format], %rd1;
+call.uni (result), printf, (format);
+)")),
+            "text");
+}
+
 } // namespace
 } // namespace warpfold::machine

@@ -270,10 +270,11 @@ void guard_device_memory(machine::AddressSpace& memory, bool wanted) {
   memory.guard(wanted && users_of_device_memory == 0);
 }
 
-DeviceMemoryInUse::DeviceMemoryInUse(bool used) : used_(used && guarded) {
+// Counted while nothing is guarded, too: that may begin before the use ends.
+DeviceMemoryInUse::DeviceMemoryInUse(bool used) : used_(used) {
   if (!used_) return;
   std::lock_guard lock(mutex);
-  if (users_of_device_memory++ == 0) Runtime::get().memory.guard(false);
+  if (users_of_device_memory++ == 0 && guarded) Runtime::get().memory.guard(false);
 }
 
 DeviceMemoryInUse::~DeviceMemoryInUse() {
