@@ -1,8 +1,10 @@
 """A class's grader says of a submission what the student's own program says, and nobody who talks to it can upset it."""
 
+import errno
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -105,6 +107,20 @@ class NumbersOfAVerdict(unittest.TestCase):
         ]
         self.assertEqual(len(set(seeds)), 4)
         self.assertEqual(grader.seed_of(support.HIDDEN, "01", "a"), seeds[0])
+
+
+class WhatOthersStillWrite(unittest.TestCase):
+    def test_a_program_is_executed_when_nobody_has_it_open_to_write(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = Path(folder) / "program"
+            shutil.copy(shutil.which("true"), program)
+            with open(program, "ab") as file, subprocess.Popen(["sleep", "0.5"], pass_fds=[file.fileno()]):
+                file.close()
+                with self.assertRaises(OSError) as refused:
+                    subprocess.run([program])
+                self.assertEqual(refused.exception.errno, errno.ETXTBSY)
+                grader.wait_for_writers(program)
+                self.assertEqual(subprocess.run([program]).returncode, 0)
 
 
 @support.needs_sandbox

@@ -9,6 +9,8 @@
 4. With `--device gpu`, step 2 is done once more, with the kernels on a GPU, for the rungs that may earn points. A wrong result
    there makes a rung wrong; a right one gives nothing that the emulator's verdict has not given."""
 
+import errno
+import fcntl
 import hmac
 import json
 import os
@@ -19,6 +21,7 @@ import socket
 import stat
 import subprocess
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -230,6 +233,7 @@ class Job:
         self.keep(out / f"{Path(self.lab.file).stem}.ptx", self.folder / "kernels.ptx", LARGEST_PTX)
         self.keep(out / "student", self.folder / "student", LARGEST_PROGRAM)
         (self.folder / "student").chmod(0o755)
+        wait_for_writers(self.folder / "student")
         shutil.rmtree(out, ignore_errors=True)
         return ""
 
@@ -515,6 +519,21 @@ def confirmed(rung: dict, on_gpu: dict) -> dict:
         raise NotGraded(f"the GPU ({name}) failed: {on_gpu['reason']}")
     reason = f"on the GPU ({name}): {on_gpu['reason']}"
     return on_gpu | {"reason": reason, "hazards": rung["hazards"], "gpu": {"device": name, "time": None}, "on_emulator": rung["state"]}
+
+
+def wait_for_writers(program: Path) -> None:
+    """Until no process has the file open to write, since the system executes none that has. A process that another thread has just
+    begun holds what this one was writing until it executes a program of its own."""
+    with open(program, "rb") as file:
+        for _ in range(400):
+            try:
+                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)  # which is refused while somebody writes
+                fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+                return
+            except OSError as error:
+                if error.errno != errno.EAGAIN:
+                    return  # a file system without leases
+                time.sleep(0.025)
 
 
 def printable(value):

@@ -19,7 +19,7 @@ public:
       mix(word);
     }
     word = 0;
-    std::memcpy(&word, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(&word, bytes.data(), bytes.size()); // of nothing, the place may be null
     mix(word);
   }
   template <typename... T>

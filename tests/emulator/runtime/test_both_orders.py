@@ -58,7 +58,7 @@ class BothOrders(unittest.TestCase):
             for workers in "1", "2":
                 with self.subTest(schedule, workers=workers):
                     said, report = run("chain", schedule=schedule, workers=workers)
-                    self.assertEqual(said, "600 0 cudaSuccess\n")
+                    self.assertEqual(said, "150 0 cudaSuccess\n")
                     self.assertEqual(report["hazards"], [])
 
 
