@@ -43,7 +43,6 @@ struct Grid {
   Watcher* watcher = nullptr;
   std::uint64_t step_limit = 0;
   std::chrono::steady_clock::time_point begin, deadline;
-  std::chrono::nanoseconds processor_begin = {}; // of this process's processor time
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
@@ -218,6 +217,7 @@ struct Worker {
   std::uint64_t instructions() const; // warp instructions so far
 
 private:
+  const std::chrono::nanoseconds begin_; // of its thread's processor time
   alignas(16) std::uint64_t nowhere_[widest_access / sizeof(std::uint64_t)] = {};
   std::unique_ptr<Block> take_block();
   std::unique_ptr<Block> spare_block();
@@ -230,6 +230,7 @@ private:
     waits_for_cluster, // no thread can go on before other blocks of its cluster
   };
   Turn run_turn(Block& block);
+  bool is_out_of_time() const;
   void stop_if_out_of_time(const Block& block) const;
   void stop_if_too_many_blocks() const;
   void stop_if_at_a_standstill(Block& block);

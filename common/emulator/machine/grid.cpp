@@ -142,11 +142,19 @@ void spread_heads(const Code& code, std::vector<OperationCounters>& counters) {
   }
 }
 
+// Of this thread.
+std::chrono::nanoseconds processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 } // namespace
 
 Worker::Worker(Grid& shared)
     : grid(shared), counters(shared.code.operations.size()), ranges(shared.code.operations.size()),
-      refusals(shared.code.operations.size()), in_clusters(shared.shape.cluster.count() > 1) {
+      refusals(shared.code.operations.size()), in_clusters(shared.shape.cluster.count() > 1),
+      begin_(processor_time()) {
   const Frame& frame = grid.code.frames.front();
   constexpr std::uint32_t call_stack = 16 * 1024; // bytes of local memory per thread
   local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
@@ -353,26 +361,20 @@ void stop_at_mbarrier(const Block& block, const std::string& so_far) {
 
 } // namespace
 
-static std::chrono::nanoseconds processor_time() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-// On a busy machine a launch gets only part of the processor's time. One that has had less than half of its
-// limit may go on, up to three times as long.
-static bool is_out_of_time(const Grid& grid) {
+// On a busy machine a launch gets only part of the processors' time. A worker that has had less than half of
+// the limit may go on, up to three times as long.
+bool Worker::is_out_of_time() const {
   const auto now = std::chrono::steady_clock::now();
   if (now < grid.deadline) return false;
   const auto limit = grid.deadline - grid.begin;
-  return now >= grid.deadline + 2 * limit || processor_time() - grid.processor_begin >= limit / 2;
+  return now >= grid.deadline + 2 * limit || processor_time() - begin_ >= limit / 2;
 }
 
 void Worker::stop_if_out_of_time(const Block& block) const {
   using namespace std::chrono;
   if (grid.interrupt && *grid.interrupt)
     block.stop_early(Fault::Kind::interrupted, "was stopped before its end");
-  if (!is_out_of_time(grid)) return;
+  if (!is_out_of_time()) return;
   const double seconds = duration<double>(steady_clock::now() - grid.begin).count(); // of the launch
   stop_at_mbarrier(block, fmt::format("the kernel has not come to an end after {:.3g} s", seconds));
   block.stop_early(block.polls() ? Fault::Kind::waiting : Fault::Kind::endless,
@@ -390,7 +392,7 @@ void Worker::stop_if_too_many_blocks() const {
   };
   if (grid.interrupt && *grid.interrupt)
     stop(Fault::Kind::interrupted, "the kernel was stopped before all of it had ended");
-  if (!is_out_of_time(grid)) return;
+  if (!is_out_of_time()) return;
   const double seconds = duration<double>(steady_clock::now() - grid.begin).count();
   stop(Fault::Kind::too_slow, fmt::format("the kernel has not come to an end after {:.3g} s", seconds));
 }
@@ -469,7 +471,6 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .begin = now,
             .deadline = options.time_limit.count() ? now + options.time_limit
                                                    : std::chrono::steady_clock::time_point::max(),
-            .processor_begin = processor_time(),
             .interrupt = options.interrupt,
             .prints = options.prints,
             .print_limit = options.print_limit,

@@ -93,7 +93,7 @@ __global__ void two_locks(int* m) { // each block takes its own
   int* mine = m + blockIdx.x;
   take(mine);
   __threadfence();
-  m[64] += 1; // HERE
+  m[64] += 1 << blockIdx.x; // HERE: no two blocks store the same
   __threadfence();
   atomicExch(mine, 0);
 }
@@ -102,12 +102,12 @@ RUN(two_locks, 2, 1)
 // LITMUS one_takes_no_lock: race-global|fence
 __global__ void one_takes_no_lock(int* m) {
   if (blockIdx.x == 0) {
-    m[64] += 1; // HERE
+    m[64] += 1 << blockIdx.x; // HERE: no two blocks store the same
     return;
   }
   take(m);
   __threadfence();
-  m[64] += 1; // HERE
+  m[64] += 1 << blockIdx.x; // HERE
   __threadfence();
   atomicExch(m, 0);
 }
@@ -273,7 +273,7 @@ __global__ void lock_for_a_block_no_barrier(int* m) {
     __threadfence();
   }
   __syncthreads();
-  m[64 + threadIdx.x] += 1; // HERE
+  m[64 + threadIdx.x] += 1 << blockIdx.x; // HERE: no two blocks store the same
   if (threadIdx.x == 0) {
     __threadfence();
     atomicExch(m, 0);
