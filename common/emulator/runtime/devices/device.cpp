@@ -50,6 +50,9 @@ void fill_limits(cudaDeviceProp& properties) {
   properties.texturePitchAlignment = value(cudaDevAttrTexturePitchAlignment);
   properties.surfaceAlignment = value(cudaDevAttrSurfaceAlignment);
   properties.multiProcessorCount = value(cudaDevAttrMultiProcessorCount);
+  properties.l2CacheSize = value(cudaDevAttrL2CacheSize);
+  properties.persistingL2CacheMaxSize = value(cudaDevAttrMaxPersistingL2CacheSize);
+  properties.accessPolicyMaxWindowSize = value(cudaDevAttrMaxAccessPolicyWindowSize);
 }
 
 void fill_features(cudaDeviceProp& properties) {
@@ -81,6 +84,7 @@ struct DeviceLimits {
     values[cudaLimitStackSize] = 1024;
     values[cudaLimitPrintfFifoSize] = 1 << 20;
     values[cudaLimitMallocHeapSize] = 8 << 20;
+    values[cudaLimitPersistingL2CacheSize] = PersistingL2::initial;
   }
 };
 DeviceLimits& device_limits() {
@@ -265,6 +269,10 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
       throw Refusal(cudaErrorInvalidValue,
                     fmt::format("a stack of {} bytes, more than the {} that a thread may have", value,
                                 warpfold::machine::Limits::local_per_thread + 0));
+    if (limit == cudaLimitPersistingL2CacheSize) {
+      if (value > PersistingL2::most) return cudaErrorInvalidValue;
+      value = PersistingL2::in_parts(value);
+    }
     device_limits().values[limit] = value;
     return cudaSuccess;
   });

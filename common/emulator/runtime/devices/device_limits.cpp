@@ -20,8 +20,8 @@ constexpr int as_int(std::uint32_t value) {
   return static_cast<int>(value);
 }
 
-// Whatever is not listed is 0: the device has no clocks of its own, caches or
-// peers, and cannot access memory that the program got from malloc.
+// Whatever is not listed is 0: the device has no clocks of its own or peers, and cannot access memory that
+// the program got from malloc.
 constexpr Attribute attributes[] = {
     {cudaDevAttrMaxThreadsPerBlock, as_int(Limits::threads_per_block)},
     {cudaDevAttrMaxBlockDimX, as_int(Limits::block.x)},
@@ -55,6 +55,9 @@ constexpr Attribute attributes[] = {
     {cudaDevAttrTextureAlignment, 512},
     {cudaDevAttrTexturePitchAlignment, 32},
     {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrL2CacheSize, PersistingL2::cache},
+    {cudaDevAttrMaxPersistingL2CacheSize, PersistingL2::most},
+    {cudaDevAttrMaxAccessPolicyWindowSize, PersistingL2::largest_window},
     {cudaDevAttrMultiProcessorCount, as_int(Limits::multiprocessors)},
     {cudaDevAttrIntegrated, 1}, // it shares the host's memory
     {cudaDevAttrCanMapHostMemory, 1},

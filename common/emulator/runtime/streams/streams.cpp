@@ -1,3 +1,4 @@
+#include "runtime/devices/device_limits.hpp"
 #include "runtime/devices/devices.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/errors.hpp"
@@ -63,6 +64,23 @@ int device_of(cudaStream_t stream) {
 
 void check_stream(cudaStream_t stream) {
   device_of(stream);
+}
+
+// CUDA Programming Guide, "L2 Policy for Persisting Accesses"; an H200 refuses the same.
+static void check_window(const cudaAccessPolicyWindow& window) {
+  const auto refuse = [](const std::string& why) { throw Refusal(cudaErrorInvalidValue, why); };
+  if (window.num_bytes > PersistingL2::largest_window)
+    refuse(fmt::format("an access policy window of {} bytes, more than accessPolicyMaxWindowSize ({})",
+                       window.num_bytes, PersistingL2::largest_window + 0));
+  if (!(window.hitRatio >= 0 && window.hitRatio <= 1))
+    refuse(fmt::format("a hitRatio of {:g}, which must lie between 0 and 1", window.hitRatio));
+  if (window.missProp == cudaAccessPropertyPersisting)
+    refuse("a missProp of cudaAccessPropertyPersisting, which only hitProp may have");
+}
+
+void Attributes::set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value) {
+  if (id == cudaLaunchAttributeAccessPolicyWindow) check_window(value.accessPolicyWindow);
+  values_[id] = value;
 }
 
 cudaLaunchAttributeValue Attributes::get(cudaLaunchAttributeID id) const {

@@ -22,7 +22,8 @@ using Work = std::function<cudaError_t()>;
 // change a result, so they are kept and have no effect.
 class Attributes {
 public:
-  void set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value) { values_[id] = value; }
+  // Throws Refusal (cudaErrorInvalidValue) for a window of addresses that no GPU takes.
+  void set(cudaLaunchAttributeID id, const cudaLaunchAttributeValue& value);
   cudaLaunchAttributeValue get(cudaLaunchAttributeID id) const; // as it was set, or what CUDA begins with
 
 private:
