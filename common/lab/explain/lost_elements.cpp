@@ -132,12 +132,14 @@ std::string used_in_vain(const FollowedResult& result, const Story& story, const
   if (!std::ranges::all_of(users, is_of(made))) std::erase_if(users, is_of(made));
   const Where& user = result.graph.node(users[0]).where;
   const std::string lines = result.words.lines_of(users);
+  const std::string its_result =
+      result.given.rows == 1 ? "the result" : fmt::format("the result of row {}", result.row);
   if (is_same_thread(user, made))
-    return sentence("{}, and what it makes of that in {} does not get into the result.", who_has, lines);
+    return sentence("{}, and what it makes of that in {} does not get into {}.", who_has, lines, its_result);
   const bool one = std::ranges::all_of(users, is_of(user));
-  return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into the result.",
-                  who_has, capital(result.words.threads_of(users)), one ? "s" : "", lines,
-                  one ? "it makes" : "they make");
+  return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into {}.", who_has,
+                  capital(result.words.threads_of(users)), one ? "s" : "", lines,
+                  one ? "it makes" : "they make", its_result);
 }
 
 } // namespace

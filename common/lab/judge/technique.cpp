@@ -24,14 +24,16 @@ namespace {
 // of such a grid one vector of four elements more than a multiple of four, so that whoever loads four at a
 // time does so whether the loop's bound is exact or careful by one. Then other numbers of threads per block:
 // a number written into the code in place of blockDim.x may give the right sum all the same. And so few
-// elements that the device holds more blocks than there is work for.
+// elements that the device holds more blocks than there is work for, the second time with the largest blocks:
+// code may differ from one size to another.
 std::vector<Shape> vectors(std::mt19937_64& chance) {
   const auto below = [&](std::size_t bound) { return chance() % bound; };
   const std::size_t large = 131'073 + 2 * below(8192);
   return {{(320 - below(9)) * 1024, 0},
           {large, 0},
           {large + 2 * below(2048), 0, 128},
-          {4097 + 2 * below(1024), 0}};
+          {4097 + 2 * below(1024), 0},
+          {4097 + 2 * below(1024), 0, 1024}};
 }
 // Tall, square and wide. The rows are whole sectors, so that no load needs fewer sectors than its elements
 // fill.

@@ -62,6 +62,11 @@ Promise each_thread_at_its_own_partial() {
       Counter::own_place_stores, [](const Size& s) { return s.blocks * (2.0 * s.block - 1); },
       "in each step, thread t must add to partial[t], its own partial sum");
 }
+Promise sums_go_to_lower_threads() {
+  return none(Counter::stores_at_others,
+              "each thread adds to its own partial sum the one a stride further on, so that the block's sum "
+              "ends at thread 0, without a copy");
+}
 Promise first_thread_at_first_pair() {
   return equal(
       Counter::own_place_stores, [](const Size& s) { return s.blocks * (s.block + log2(s.block)); },
@@ -142,7 +147,8 @@ std::vector<Rung> tree() {
               Counter::divergent_branches, [](const Size& s) { return 4.0 * s.warps() * s.blocks; },
               "the working threads must be the multiples of 2 * stride, spread over all warps"))
           .promise(one_atomic_per_block())
-          .promise(each_thread_at_its_own_partial()),
+          .promise(each_thread_at_its_own_partial())
+          .promise(sums_go_to_lower_threads()),
       Rung("strided_index")
           .depth(depth_of_tree)
           .promise(one_element_per_thread())

@@ -24,6 +24,15 @@ Promise two_launches() {
       Counter::launches, [](const Size&) { return 2.0; },
       "one launch for the blocks, and one that adds up their sums");
 }
+// Of the elements, and then of the warps' sums.
+Promise neighbours_read_neighbours_twice() {
+  Promise promise = neighbours_read_neighbours();
+  promise.bound = [](const Size& s) {
+    constexpr std::size_t sectors_of_sums = chains / 32 / 8;
+    return double(ceil_div(s.n, 8) + sectors_of_sums) + s.blocks + 8;
+  };
+  return promise;
+}
 Promise halving_stride() {
   return none(Counter::bank_conflicts, "the stride must halve: neighbours add neighbours");
 }
@@ -134,7 +143,7 @@ std::vector<Rung> precision() {
                 return double(s.n + sums_of_warps);
               },
               "each element must be read once, and so must each warp's sum"))
-          .promise(neighbours_read_neighbours())
+          .promise(neighbours_read_neighbours_twice())
           .promise(two_launches())
           .promise(at_most(
               Counter::shared_elements_read_by_thread,

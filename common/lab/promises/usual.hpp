@@ -174,7 +174,8 @@ inline std::vector<Promise> warps_and_then_their_sums() {
 }
 inline Promise one_read_per_warp_sum() {
   return at_most(Counter::shared_elements_read_by_thread, one_element,
-                 "the lanes of the first warp must read the warps' sums, one each");
+                 "the lanes of the first warp must read the warps' sums, one each; what else lanes need of "
+                 "each other comes by shuffles");
 }
 
 // Ways of sharing the reading that several rungs have in common: which threads there are, and that each reads
