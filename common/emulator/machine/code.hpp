@@ -109,6 +109,7 @@ struct OperationFacts {
   bool begins_wait = false;    // a load with which a wait begins: ptx/load_waits.hpp
   bool is_repeated = false;    // a barrier of the warp that stands in a loop
   bool is_printed = false;     // a load for a printf alone: ptx/printed_loads.hpp
+  bool is_restored = false;    // a load that is only stored again: ptx/restored_loads.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
   bool of_other_file = false;  // than its source line: of what that line calls
   ptx::Space orders{};         // of a barrier: ptx::Instruction

@@ -133,6 +133,7 @@ void Decoder::decode_function(std::uint32_t index) {
     for (std::uint32_t i = blocks_[b].begin; i < blocks_[b].end; ++i) block_of_[i] = b;
   begins_wait_ = ptx::load_waits(function, blocks_);
   printed_ = ptx::printed_loads(program_.module(), function);
+  restored_ = ptx::restored_loads(function);
   synchronising_ = ptx::synchronising(function, blocks_);
   choosers_ = ptx::choosers(function, blocks_);
   pointers_ = function.is_entry ? ptx::pointer_parameters(function, parameter_offsets(function))
@@ -218,6 +219,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     facts.orders = instruction.orders;
     facts.synchronising = synchronising_[index];
     facts.is_printed = printed_[index];
+    facts.is_restored = restored_[index];
     code_.prints |= facts.is_printed;
     code_.polls |= facts.synchronising.polls;
     if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {

@@ -13,6 +13,7 @@
 #include "ptx/loops.hpp"
 #include "ptx/printed_loads.hpp"
 #include "ptx/registers.hpp"
+#include "ptx/restored_loads.hpp"
 #include "ptx/unset_registers.hpp"
 
 #include <algorithm>
@@ -166,7 +167,7 @@ private:
   std::vector<ptx::BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
-  std::vector<bool> printed_;
+  std::vector<bool> printed_, restored_;
   std::vector<ptx::Synchronising> synchronising_; // likewise
   std::vector<ptx::Chooser> choosers_;            // by instruction
   std::vector<ptx::ParameterWords> pointers_;     // likewise

@@ -134,6 +134,7 @@ void Checker::check_restrictions(const machine::Access& access) {
   const Notes& mine = notes(*access.warp.block);
   const auto forbids = [&](const Restriction& each) { return each.forbids(access.kind); };
   if (std::ranges::none_of(*mine.restrictions, forbids)) return; // such as loads, where all are inputs
+  if (mine.grid->code.facts[access.operation.index].is_restored) return;
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
     std::uint64_t address = access.addresses[lane];
