@@ -123,7 +123,9 @@ std::vector<Rung> speed_of_light() {
           }))
           .promise(at_least(
               Counter::weak_loads_at_once,
-              [](const Size& s) { return double(s.n) > 16 * elements_of_tile ? 6.0 : 1.5; }, // 8 per tile
+              [](const Size& s) { // 8 vectors per tile, or what there is for 256 threads
+                return std::min(6.0, double(s.n) / 4 / 256 - 0.5);
+              },
               "a thread must start all loads of a tile before it uses the first value"))
           .promise(at_most(
               Counter::elements_spanned_by_block,
