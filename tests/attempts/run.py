@@ -41,9 +41,9 @@ SAME = {
     "nothing was written": ["nothing has changed it", "nothing is stored in"],
     "past the end": [", which has ", "past the end", "beyond both ends"],
     "out of bounds": ["out-of-bounds"],
-    "uninitialised": ["never given a value", "not been written"],
+    "uninitialised": ["nothing has set", "not been written"],
     "never written": ["not been written"],
-    "never set": ["never given a value"],
+    "never set": ["nothing has set"],
 }
 
 

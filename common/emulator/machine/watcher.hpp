@@ -59,7 +59,7 @@ enum class Notice : std::uint8_t {
   names_absent_lane,    // the same of lanes that have left since, and never came
   not_in_member_mask,   // an active lane executes a .sync operation whose mask leaves it out
   divergent_barrier,    // a barrier that only some of the warp's lanes have reached
-  reads_unset_register, // a register that was never given a value
+  reads_unset_register, // a register that nothing has set
   barrier_mismatch,     // warps of one block wait at different barrier instructions
 };
 

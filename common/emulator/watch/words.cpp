@@ -171,7 +171,7 @@ Hazard describe(machine::Notice notice, const std::string& thread, unsigned lane
             fmt::format("the barrier is reached while {} is elsewhere", who)};
   case Notice::reads_unset_register:
     return {HazardKind::unset_register, HazardCause::never_set,
-            fmt::format("{} uses a variable that was never given a value", who)};
+            fmt::format("{} uses a value that nothing has set", who)};
   case Notice::barrier_mismatch:
     break;
   }

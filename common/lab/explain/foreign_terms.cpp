@@ -66,7 +66,7 @@ Finding of_another_row(const FollowedResult& result) {
     const bool one = of_row.size() == 1, all = of_row.size() == columns;
     const std::string which = all && !one ? "all elements" : in_words(of_row, columns, result.given.block);
     return {"other-row",
-            sentence("{} of row {}{} count{} in the result of row {} too; in line {}, {} reads {}.", which,
+            sentence("{} of row {}{} count{} in the result of row {}; in line {}, {} reads {}.", which,
                      begin / columns, all ? "" : ", counted from its first,", one ? "s" : "", result.row,
                      result.graph.line(read), result.words.thread(read), one ? "it" : "the first of them")};
   }

@@ -39,12 +39,11 @@ inline Promise a_barrier_for_each_step() {
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block); },
       "a tree is wanted, in which the block waits after each step");
 }
-// Beside those after the steps, one before them, or for a first step that adds elements of two threads, and
-// one too many.
+// Beside those after the steps, one before them.
 inline Promise no_barrier_but_for_the_steps() {
   return at_most(
-      Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 2; },
-      "the block must wait once in each step of the tree");
+      Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
+      "the block must wait once before the tree and once in each of its steps");
 }
 inline Promise the_whole_block_waits() {
   return at_least(

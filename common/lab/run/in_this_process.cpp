@@ -228,8 +228,8 @@ std::string no_end() {
   std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());
   if (on_emulator()) {
     const std::size_t launches = launches_so_far();
-    text += fmt::format(": the host function does not return; {} launches since the rung's first check",
-                        launches);
+    text +=
+        fmt::format(", with {} launch{} since the rung's first check", launches, launches == 1 ? "" : "es");
   }
   return text;
 }

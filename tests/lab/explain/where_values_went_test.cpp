@@ -395,7 +395,7 @@ TEST(WhereValuesWent, AnElementThatGoesIntoTheNextRow) {
       said.text.find("In line 10, thread 0 of block 0 has element 0, which becomes the result of row 1."),
       std::string::npos)
       << said.text;
-  EXPECT_NE(said.text.find("Element 0 of row 1 counts in the result of row 0 too; in line 10, thread 1 of "
+  EXPECT_NE(said.text.find("Element 0 of row 1 counts in the result of row 0; in line 10, thread 1 of "
                            "block 0 reads it."),
             std::string::npos)
       << said.text;
