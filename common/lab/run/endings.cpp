@@ -23,7 +23,8 @@ std::string crash_text(int signal) {
 std::string no_return_text() {
   ask_for_host_place();
   const std::string place = host_place();
-  return place.empty() ? no_end(false) : fmt::format("{}; it is at {}", no_end(true), place);
+  return place.empty() ? no_end()
+                       : fmt::format("{}: the host function does not return; it is at {}", no_end(), place);
 }
 
 std::string exception_text(const std::exception& error) {

@@ -138,13 +138,11 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
   const Shards here = on.shards();
   ScratchRun scratch_run;
   const std::string said_before = said_by_nccl();
-  bool in_host_function = false; // as the run was stopped
   {
     for (const Shard& shard : here) protect_input(shard.input, shard.n * sizeof(float));
     const WatchedRun watched;
     on.set_up(variant);
     for (unsigned i = 0; i < given.in_a_row; ++i) call_host_function(variant, on.arguments(given));
-    in_host_function = watched.was_stopped();
     collect_errors(outcome, here);
     // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
     // says no more than that it did.
@@ -160,7 +158,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     outcome.stopped = watched.was_stopped();
   }
   protect_input(nullptr, 0);
-  if (outcome.stopped) outcome.error = no_end(in_host_function), outcome.device_lost = true;
+  if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   std::vector<Followed::Part> parts;
   for (unsigned k = 0; k < here.end() - here.begin(); ++k)
@@ -183,7 +181,6 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
   upload(input, data.data());
   fill_poison(variant.result_type, given.kind, results, result.data());
   ScratchRun scratch_run;
-  bool in_host_function = false; // as the run was stopped
   {
     if (!variant.in_place) protect_input(data.data(), given.n * width);
     constexpr std::size_t small = 5000; // so few take no time
@@ -192,12 +189,11 @@ Outcome run_here(const Variant& variant, const Case& given, const Sequence& inpu
     const std::size_t many_launches = 1000 + 2 * given.n;
     const WatchedRun watched(many_launches);
     call_host_function(variant, {data.data(), result.data(), given.n, given.rows, given.block});
-    in_host_function = watched.was_stopped();
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
   protect_input(nullptr, 0);
-  if (outcome.stopped) outcome.error = no_end(in_host_function), outcome.device_lost = true;
+  if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (outcome.device_lost) return outcome;
   outcome.followed = followed({part(data.data(), 0, given.n)}, variant, result.data(), results);
   read_results(variant, result.data(), results, outcome);
@@ -228,13 +224,14 @@ void host_functions_run_elsewhere() {
   are_host_functions_here = false;
 }
 
-std::string no_end(bool in_host_function) {
+std::string no_end() {
   std::string text = fmt::format("no end after {:.2g} s", seconds_of_stopped_run());
-  if (in_host_function) text += ": the host function does not return";
-  if (!on_emulator()) return text;
-  const std::size_t launches = launches_so_far();
-  return text + fmt::format("{} {} launch{} since the rung's first check", in_host_function ? ";" : ", with",
-                            launches, launches == 1 ? "" : "es");
+  if (on_emulator()) {
+    const std::size_t launches = launches_so_far();
+    text +=
+        fmt::format(", with {} launch{} since the rung's first check", launches, launches == 1 ? "" : "es");
+  }
+  return text;
 }
 
 void launch_and_wait(const Variant& variant, const Arguments& arguments, Shards devices) {
@@ -292,15 +289,13 @@ std::optional<Outcome> run_ends_here(const Variant& variant, const SparseInput& 
   fill_poison(variant.result_type, Kind::exact, input.rows, result.data());
   ScratchRun scratch_run(ScratchRun::Memory::zeroed); // the blocks that do not run store nothing
   Outcome outcome;
-  bool in_host_function = false; // as the run was stopped
   {
     const WatchedRun watched;
     call_host_function(variant, {data.data(), result.data(), input.n, input.rows, input.block});
-    in_host_function = watched.was_stopped();
     collect_errors(outcome, {nullptr, 0});
     outcome.stopped = watched.was_stopped();
   }
-  if (outcome.stopped) outcome.error = no_end(in_host_function), outcome.device_lost = true;
+  if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
   if (!outcome.device_lost) read_results(variant, result.data(), input.rows, outcome);
   return outcome;
 }

@@ -5,8 +5,8 @@
 
 namespace lab {
 
-// The message for a run that was stopped; `in_host_function`: before the rung's host function had returned.
-std::string no_end(bool in_host_function);
+// The message for a run that does not end.
+std::string no_end();
 
 // Calls a rung's host function. What it throws would otherwise end the program without a verdict; of what is
 // no std::exception, std::terminate makes a crash.

@@ -126,7 +126,7 @@ private:
       outcome.stopped = watched.was_stopped();
     }
     protect_input(nullptr, 0);
-    if (outcome.stopped) outcome.error = no_end(false), outcome.device_lost = true;
+    if (outcome.stopped) outcome.error = no_end(), outcome.device_lost = true;
     if (outcome.device_lost) return outcome;
     const auto result = reinterpret_cast<const void*>(address_of(memory.result));
     outcome.followed = {where_from(result, size_of(variant.result_type), 1),
