@@ -43,7 +43,7 @@ inline Promise a_barrier_for_each_step() {
 inline Promise no_barrier_but_for_the_steps() {
   return at_most(
       Counter::barriers_per_block, [](const Size& s) { return log2(s.block) + 1; },
-      "the block must wait once before the tree and once in each of its steps");
+      "the block must wait once in each step of the tree");
 }
 inline Promise the_whole_block_waits() {
   return at_least(
