@@ -41,14 +41,21 @@ bool is_restored(const Instruction& load, const Instruction& store, const std::v
 } // namespace
 
 std::vector<bool> restored_loads(const Function& function) {
+  const std::size_t none = function.body.size();
   std::vector<std::uint32_t> uses(function.registers.size());
+  std::vector<std::size_t> loaded_by(function.registers.size(), none); // the last load of a vector so far
+  std::vector<bool> found(function.body.size());
   for (const Instruction& instruction : function.body)
     each_source(instruction, [&](std::uint32_t index) { ++uses[index]; });
-  std::vector<bool> found(function.body.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    if (function.body[i].opcode != "ld" || !vector_at(function.body[i], 0)) continue;
-    for (std::size_t j = i + 1; j < found.size() && !found[i]; ++j)
-      found[i] = function.body[j].opcode == "st" && is_restored(function.body[i], function.body[j], uses);
+    const Instruction& instruction = function.body[i];
+    if (instruction.opcode == "ld" && vector_at(instruction, 0))
+      each_destination(instruction, [&](std::uint32_t index) { loaded_by[index] = i; });
+    if (instruction.opcode != "st" || !vector_at(instruction, 1)) continue;
+    each_register(instruction.operands[1], [&](std::uint32_t index) {
+      const std::size_t load = loaded_by[index];
+      if (load != none && is_restored(function.body[load], instruction, uses)) found[load] = true;
+    });
   }
   return found;
 }
