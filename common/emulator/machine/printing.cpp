@@ -234,7 +234,8 @@ private:
       return print(conversion, pointer ? read_string(warp_, op_, lane_, pointer).c_str() : "(null)");
     }
     case 'c':
-      return std::string(1, static_cast<char>(source_.template take<s32>()));
+      conversion.length.clear();
+      return print(conversion, source_.template take<s32>());
     case 'p':
       return print(conversion, reinterpret_cast<void*>(source_.template take<u64>()));
     case 'f':

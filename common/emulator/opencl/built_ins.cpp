@@ -1,5 +1,7 @@
 #include "built_ins.hpp"
 
+#include <algorithm>
+
 namespace warpfold::opencl {
 namespace {
 
@@ -42,6 +44,29 @@ ALL_SIZES(MAD_HI, char) ALL_SIZES(MAD_HI, uchar) ALL_SIZES(MAD_HI, short) ALL_SI
 ALL_SIZES(MAD_HI, int) ALL_SIZES(MAD_HI, uint) ALL_SIZES(MAD_HI, long) ALL_SIZES(MAD_HI, ulong)
 )";
 
+// libclc 14's makes infinity of a double that is no number. The instruction keeps LLVM from seeing a
+// rotation: up to version 16 it drops the reduction of a 64-bit count, and PTX shifts by more than 63 to 0.
+constexpr const char* mended_functions = R"(
+#define BINARY_TWICE(f, T, U, N) \
+  OVERLOADED T##N f(T##N x, U##N y) { return (T##N)(f(x.lo, y.lo), f(x.hi, y.hi)); }
+#define BINARY(f, T, U) \
+  BINARY_TWICE(f, T, U, 2) BINARY_TWICE(f, T, U, 4) BINARY_TWICE(f, T, U, 8) BINARY_TWICE(f, T, U, 16) \
+  OVERLOADED T##3 f(T##3 x, U##3 y) { return (T##3)(f(x.xy, y.xy), f(x.z, y.z)); }
+__attribute__((overloadable)) double __clc_ldexp(double x, int n);
+OVERLOADED double ldexp(double x, int n) { return isnan(x) ? x : __clc_ldexp(x, n); }
+BINARY(ldexp, double, int)
+#define ONE_COUNT(N) OVERLOADED double##N ldexp(double##N x, int n) { return ldexp(x, (int##N)n); }
+ONE_COUNT(2) ONE_COUNT(3) ONE_COUNT(4) ONE_COUNT(8) ONE_COUNT(16)
+OVERLOADED ulong rotate(ulong x, ulong count) {
+  ulong reduced;
+  __asm__("and.b64 %0, %1, 63;" : "=l"(reduced) : "l"(count));
+  return reduced ? x << reduced | x >> (64 - reduced) : x;
+}
+OVERLOADED long rotate(long x, long count) { return as_long(rotate(as_ulong(x), as_ulong(count))); }
+BINARY(rotate, ulong, ulong)
+BINARY(rotate, long, long)
+)";
+
 // `volatile`, since the driver writes what the program takes for constant.
 constexpr const char* launch_values = R"(
 volatile constant ulong warpfold_launch_values[4] = {0};
@@ -60,12 +85,14 @@ std::string launch_values_source() {
   return launch_values;
 }
 
-std::string missing_functions_source() {
-  return std::string(for_all_vectors) + native_functions + mad_hi_functions;
+std::string own_functions_source() {
+  return std::string(for_all_vectors) + native_functions + mad_hi_functions + mended_functions;
 }
 
-bool may_need_missing_functions(const std::string& llvm) {
-  return llvm.find("native_") != llvm.npos || llvm.find("mad_hi") != llvm.npos;
+bool may_need_own_functions(const std::string& llvm) {
+  const auto names = {"native_", "mad_hi", "ldexp", "rotate"};
+  return std::any_of(names.begin(), names.end(),
+                     [&](const char* name) { return llvm.find(name) != llvm.npos; });
 }
 
 } // namespace warpfold::opencl

@@ -109,8 +109,8 @@ std::vector<Part> with_built_ins(const std::vector<std::string>& parts, bool wit
   std::vector<Part> all;
   for (const std::string& part : parts) all.push_back({{"-x", "ir"}, part});
   if (with_launch_values) all.push_back({from_opencl, launch_values_source(), true});
-  if (std::any_of(parts.begin(), parts.end(), may_need_missing_functions))
-    all.push_back({from_opencl, missing_functions_source(), true});
+  if (std::any_of(parts.begin(), parts.end(), may_need_own_functions))
+    all.push_back({from_opencl, own_functions_source(), true});
   return all;
 }
 

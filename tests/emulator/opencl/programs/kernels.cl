@@ -45,5 +45,5 @@ kernel __attribute__((reqd_work_group_size(4, 2, 1))) void required(global int* 
 kernel void printing(global const float* in) {
   const int i = get_global_id(0);
   if (i == 2)
-    printf("%d %5.2f %s %c %v4d %v2hlf %lu\n", i, in[i], "text", 'x', (int4)(1, -2, 3, -4), (float2)(0.5f, 1.5f), 7UL);
+    printf("%d %5.2f %s %-2c %v4d %v2hlf %lu\n", i, in[i], "text", 'x', (int4)(1, -2, 3, -4), (float2)(0.5f, 1.5f), 7UL);
 }
