@@ -87,8 +87,10 @@ cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_h
 // When everything before the event is done; null if it never was recorded, as CUDA specifies.
 cudaError_t find_point(const char* caller, cudaEvent_t handle, Point& point) {
   return with_event(caller, handle, [&](StreamTable&, Event& event) {
-    if (event.place.capture)
+    if (event.place.capture) {
+      event.place.capture->invalidated = true;
       throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
+    }
     point = event.point();
     return cudaSuccess;
   });

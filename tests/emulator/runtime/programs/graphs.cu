@@ -38,8 +38,10 @@ void captured(int* sum) {
   SHOW_VALUE(count);
   SHOW(cudaGraphInstantiate(&executable, graph, 0));
   SHOW(cudaGraphLaunch(executable, stream));
+  cudaStreamSynchronize(stream);
   std::printf("(1 + 2) * 3 + 4 = %d\n", *sum);
   SHOW(cudaGraphLaunch(executable, stream));
+  cudaStreamSynchronize(stream);
   std::printf("(13 + 2) * 3 + 4 = %d\n", *sum);
   SHOW(cudaGraphDestroy(graph));
   SHOW(cudaGraphLaunch(executable, stream));
@@ -150,6 +152,7 @@ void built(int* sum) {
   SHOW(cudaGraphInstantiate(&executable, clone, 0));
   value = 0; // the arguments were copied
   SHOW(cudaGraphLaunch(executable, 0));
+  cudaDeviceSynchronize();
   std::printf("100 * 5 + 5 = %d; then %d %d %d\n", sum[0], sum[1], sum[2], sum[3]);
   kernel.blockDim = dim3(2000);
   SHOW(cudaGraphAddKernelNode(&refused, graph, nullptr, 0, &kernel));

@@ -29,10 +29,15 @@ __global__ void many_arguments(char a, double b, short c, Large large, int* out)
   kernel<<<__VA_ARGS__>>>();                                                                                 \
   std::printf("%s<<<%s>>> -> %s\n", #kernel, #__VA_ARGS__, cudaGetErrorName(cudaGetLastError()))
 
+void show_runs() {
+  cudaDeviceSynchronize();
+  SHOW_VALUE(runs);
+}
+
 int main() {
   SHOW_LAUNCH(count, 1, 1);
   SHOW_LAUNCH(count, 3, 1024);
-  SHOW_VALUE(runs);
+  show_runs();
   SHOW_LAUNCH(count, 0, 1);
   SHOW_LAUNCH(count, 1, 0);
   SHOW_LAUNCH(count, 1, 1025);
@@ -44,7 +49,7 @@ int main() {
   SHOW_LAUNCH(bounded, 1, 160);
   SHOW_LAUNCH(count, 1, 32, 49152);
   SHOW_LAUNCH(count, 1, 32, 49153);
-  SHOW_VALUE(runs);
+  show_runs();
 
   with_shared<<<1, 32, 45056>>>(0);
   SHOW(cudaGetLastError());
@@ -54,7 +59,7 @@ int main() {
   with_shared<<<1, 32, 60000>>>(14999);
   SHOW(cudaGetLastError());
   SHOW(cudaFuncSetAttribute(with_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
-  SHOW_VALUE(runs);
+  show_runs();
 
   int* out;
   cudaMallocManaged(&out, 4);
@@ -79,5 +84,5 @@ int main() {
   config.attrs = &cluster;
   config.numAttrs = 1;
   SHOW(cudaLaunchKernelEx(&config, count));
-  SHOW_VALUE(runs);
+  show_runs();
 }
