@@ -84,12 +84,16 @@ cudaError_t record(const char* caller, cudaEvent_t handle, cudaStream_t stream_h
   });
 }
 
+[[noreturn]] void refuse_captured() {
+  throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
+}
+
 // When everything before the event is done; null if it never was recorded, as CUDA specifies.
 cudaError_t find_point(const char* caller, cudaEvent_t handle, Point& point) {
   return with_event(caller, handle, [&](StreamTable&, Event& event) {
     if (event.place.capture) {
       event.place.capture->invalidated = true;
-      throw Refusal(cudaErrorCapturedEvent, "the event was last recorded in a captured stream");
+      refuse_captured();
     }
     point = event.point();
     return cudaSuccess;
@@ -182,6 +186,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin_handle, 
   return with_event("cudaEventElapsedTime", begin_handle, [&](StreamTable& table, Event& begin) {
     Event& end = table.event(end_handle);
     if (!milliseconds) return cudaErrorInvalidValue;
+    if (begin.place.capture || end.place.capture) refuse_captured();
     if (!begin.recorded || !end.recorded)
       throw Refusal(cudaErrorInvalidResourceHandle, "both events must be recorded first");
     if ((begin.flags | end.flags) & cudaEventDisableTiming)

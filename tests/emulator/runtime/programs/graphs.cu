@@ -69,6 +69,8 @@ void forbidden(int* sum) {
   SHOW(cudaEventRecord(event, stream));
   SHOW(cudaStreamWaitEvent(side, event));
   add<<<1, 1, 0, side>>>(sum, 1);
+  float milliseconds;
+  SHOW(cudaEventElapsedTime(&milliseconds, event, event));
   SHOW(cudaEventSynchronize(event));
   SHOW(cudaStreamEndCapture(stream, &graph));
   SHOW(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
