@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fstream>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -18,6 +19,9 @@ constexpr std::uint64_t quarantine_bytes = 64ull << 20;
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
+}
+std::uint64_t round_down(std::uint64_t value, std::uint64_t step) {
+  return value / step * step;
 }
 
 // Access rights apply to whole pages, so memory that the host may access shares no page with anything else.
@@ -39,12 +43,27 @@ std::uint64_t footprint(std::uint64_t size, MemoryKind kind) {
 // without them. More than 256 MiB is rarely traversed on an emulator. Sometimes a program that tests for
 // index overflow accesses a few places in such an array, and then a huge page would be cleared for each few
 // bytes. Reading costs nothing: a huge page that was never written is one of zeros, which all share.
+// So where a few blocks stride over all of it, all these are asked for at once instead of one fault at a
+// time.
 constexpr std::uint64_t huge_page = 2 << 20, largest_in_huge_pages = 256 << 20;
+
+bool has_huge_zero_page() {
+  std::ifstream enabled("/sys/kernel/mm/transparent_hugepage/enabled"),
+      zero("/sys/kernel/mm/transparent_hugepage/use_zero_page");
+  std::string modes, used;
+  return std::getline(enabled, modes) && modes.find("[never]") == modes.npos && std::getline(zero, used) &&
+         used == "1";
+}
+
 void ask_for_huge_pages(std::uint64_t begin, std::uint64_t end, bool few_writes) {
   const bool is_large = end - begin > largest_in_huge_pages;
   const int advice = is_large && !few_writes ? MADV_NOHUGEPAGE : MADV_HUGEPAGE;
-  begin = round_up(begin, huge_page), end = end / huge_page * huge_page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  begin = round_up(begin, huge_page), end = round_down(end, huge_page);
+  if (begin >= end) return;
+  madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+  static const bool can_populate = has_huge_zero_page();
+  if (is_large && few_writes && can_populate)
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
 }
 
 bool is_of_host(MemoryKind kind) {
@@ -114,6 +133,7 @@ void* AddressSpace::allocate_in(Part& part, Part& counted_in, std::uint64_t size
     begin = hole->second;
     std::uint64_t rest = hole->first - needed;
     holes.erase(hole);
+    open(part, begin, begin + needed);
     allocations_.erase(begin);
     if (rest >= alignment_of(kind)) holes.emplace(rest, begin + needed);
   } else {
@@ -186,9 +206,11 @@ bool AddressSpace::release(void* begin) {
   if (!allocation.is_reusable) return true;
   // Whole pages go back to the system at once; their addresses stay unused for a while.
   const std::uint64_t page = page_bytes();
-  std::uint64_t first_page = round_up(allocation.begin, page), last_page = allocation.end() / page * page;
+  const std::uint64_t first_page = round_up(allocation.begin, page),
+                      last_page = round_down(allocation.end(), page);
   if (first_page < last_page)
     madvise(reinterpret_cast<void*>(first_page), last_page - first_page, MADV_DONTNEED);
+  if (allocation.kind == MemoryKind::device && allocation.size > largest_in_huge_pages) close(allocation);
   quarantine_.emplace(freed_count_++, allocation.begin);
   quarantined_ += allocation.size;
   while (quarantined_ > quarantine_bytes && quarantine_.size() > 1) give_back_oldest();
@@ -265,9 +287,42 @@ std::optional<Allocation> AddressSpace::nearest(std::uint64_t address) const {
 
 // Changes whole huge pages, so that none is split where the two parts do not meet.
 void AddressSpace::set_rights(Part& part, bool readable) {
-  const std::uint64_t end = std::min(round_up(part.top, huge_page), part.bottom);
-  mprotect(reinterpret_cast<void*>(part.begin), end - part.begin,
-           readable ? PROT_READ | PROT_WRITE : PROT_NONE);
+  std::uint64_t begin = part.begin;
+  for (const auto& [closed, closed_end] : part.closed) {
+    set_rights(begin, closed, readable);
+    begin = closed_end;
+  }
+  set_rights(begin, std::min(round_up(part.top, huge_page), part.bottom), readable);
+}
+
+void AddressSpace::set_rights(std::uint64_t begin, std::uint64_t end, bool readable) {
+  if (begin < end)
+    mprotect(reinterpret_cast<void*>(begin), end - begin, readable ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+// The system goes through everything that has been touched since to change its rights.
+void AddressSpace::close(const Allocation& freed) {
+  const std::uint64_t begin = round_up(freed.begin, huge_page), end = round_down(freed.end(), huge_page);
+  set_rights(begin, end, false);
+  part_of(freed.begin).closed.emplace(begin, end);
+}
+
+void AddressSpace::open(Part& part, std::uint64_t begin, std::uint64_t end) {
+  const auto closed = part.closed.find(round_up(begin, huge_page));
+  if (closed == part.closed.end()) return;
+  const std::uint64_t closed_end = closed->second, opened = std::min(round_up(end, huge_page), closed_end);
+  if (!is_guarded_) set_rights(closed->first, opened, true);
+  part.closed.erase(closed);
+  if (opened < closed_end) part.closed.emplace(opened, closed_end);
+}
+
+void AddressSpace::open_to_host() {
+  std::lock_guard lock(mutex_);
+  for (int device = 0; device < devices_; ++device) {
+    parts_[device].closed.clear();
+    set_rights(parts_[device], true);
+  }
+  is_guarded_ = false;
 }
 
 void AddressSpace::guard(bool guarded) {

@@ -94,6 +94,7 @@ public:
   bool reserves(std::uint64_t address) const { return address - base_ < reserved_; }
   // Closes the device's own memory to every thread of this process, or opens it again.
   void guard(bool guarded);
+  void open_to_host(); // and what is freed too
   // Whether the address is in the range of such memory. Takes no lock, so a signal handler may call it.
   bool is_of_device_alone(std::uint64_t address) const;
   // The live allocations that the host may access too, except variables.
@@ -116,6 +117,8 @@ private:
   struct Part {
     std::uint64_t begin = 0, end = 0;
     std::multimap<std::uint64_t, std::uint64_t> holes, upper_holes; // size of a hole -> its first address
+    // What large allocations leave when they are freed, until their addresses are used again: begin -> end.
+    std::map<std::uint64_t, std::uint64_t> closed;
     // The end of the memory for the device alone, and the beginning of the remainder.
     std::atomic<std::uint64_t> top = 0;
     std::uint64_t bottom = 0;
@@ -139,6 +142,9 @@ private:
   Part& shared_part() { return parts_[devices_]; }
   void give_back_oldest();
   void set_rights(Part& part, bool readable);
+  static void set_rights(std::uint64_t begin, std::uint64_t end, bool readable);
+  void close(const Allocation& freed);
+  void open(Part& part, std::uint64_t begin, std::uint64_t end); // the first of a hole, which is used again
 };
 
 } // namespace warpfold::machine

@@ -24,6 +24,36 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// The nearest one, even where two are as near; a NaN stays one.
+struct BFloat16 {
+  BFloat16() = default;
+  explicit BFloat16(double value) {
+    const auto narrow = static_cast<float>(value);
+    const auto all = std::bit_cast<std::uint32_t>(narrow);
+    bits = std::isnan(narrow) ? 0x7fff : static_cast<std::uint16_t>((all + 0x7fff + (all >> 16 & 1)) >> 16);
+  }
+  explicit operator double() const { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+  std::uint16_t bits = 0;
+};
+
+// Calls `use` with a number that is stored as the type's elements are.
+template <typename Use>
+auto as_stored(Type type, Use use) {
+  switch (type) {
+  case Type::float32:
+    return use(float{});
+  case Type::int32:
+    return use(std::int32_t{});
+  case Type::uint32:
+    return use(std::uint32_t{});
+  case Type::bfloat16:
+    return use(BFloat16{});
+  case Type::float64:
+    break;
+  }
+  return use(double{});
+}
+
 bool is_float(Type type) {
   return type == Type::float32 || type == Type::float64 || type == Type::bfloat16;
 }
@@ -43,15 +73,17 @@ public:
     const std::uint64_t random = mix(seed_ ^ (i * 0x2545f4914f6cdd1du));
     if (sparseness_ > 1 && (random >> 40) % sparseness_ != 0) return 0;
     std::uint64_t magnitude = 1 + random % largest_;
-    if (magnitude == previous_ && largest_ > 1) magnitude = magnitude % largest_ + 1;
+    // Without branches, which nothing could predict.
+    const std::uint64_t other = magnitude == largest_ ? 1 : magnitude + 1;
+    magnitude = magnitude == previous_ ? other : magnitude;
     previous_ = magnitude;
-    const bool negative = type_ != Type::uint32 && (random >> 60) < 4;
-    return negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude);
+    const auto negative = static_cast<std::int64_t>((random >> 60) < quarter_);
+    return static_cast<double>((static_cast<std::int64_t>(magnitude) ^ -negative) + negative);
   }
 
 private:
   Type type_;
-  std::uint64_t seed_, largest_, sparseness_, previous_ = 0;
+  std::uint64_t seed_, largest_, sparseness_, previous_ = 0, quarter_ = type_ == Type::uint32 ? 0 : 4;
 };
 
 // For a maximum all values are negative, and for a minimum positive, so that 0 in place of the identity wins.
@@ -149,23 +181,30 @@ struct Compensated {
   double value() const { return sum + lost; }
 };
 
+// Calls `use` with each of the elements from `first` up to, but not including, `last`.
+template <typename Use>
+void each_element(const Sequence& input, std::size_t first, std::size_t last, Use use) {
+  as_stored(input.type, [&](auto number) {
+    std::size_t at = first % input.period;
+    for (std::size_t i = first; i < last; ++i) {
+      std::memcpy(&number, input.values.data() + at * sizeof number, sizeof number);
+      use(static_cast<double>(number));
+      if (++at == input.period) at = 0;
+    }
+  });
+}
+
 Reference reduce_part(const Sequence& input, std::size_t first, std::size_t last) {
   if (input.op != Operator::add) {
-    Reference reference{identity(input.type, input.op), 0};
-    for (std::size_t i = first; i < last; ++i) {
-      reference.value = apply(input.op, reference.value, input[i]);
-    }
-    reference.magnitude = std::abs(reference.value);
-    return reference;
+    double value = identity(input.type, input.op);
+    each_element(input, first, last, [&](double element) { value = apply(input.op, value, element); });
+    return {value, std::abs(value)};
   }
   Compensated sum, magnitude;
-  std::size_t at = first % input.period;
-  for (std::size_t i = first; i < last; ++i) {
-    const double value = input[at];
-    sum.add(value);
-    magnitude.add(std::abs(value));
-    if (++at == input.period) at = 0;
-  }
+  each_element(input, first, last, [&](double element) {
+    sum.add(element);
+    magnitude.add(std::abs(element));
+  });
   return {sum.value(), magnitude.value()};
 }
 
@@ -175,10 +214,6 @@ double power(Operator op, double value, double times) {
 }
 
 } // namespace
-
-std::size_t size_of(Type type) {
-  return type == Type::float64 ? 8 : type == Type::bfloat16 ? 2 : 4;
-}
 
 std::string_view name_of(Type type) {
   constexpr std::string_view names[] = {"float", "double", "int32", "uint32", "bfloat16"};
@@ -212,53 +247,17 @@ double unit_roundoff(Type type) {
 }
 
 double load_value(Type type, const void* bytes) {
-  const auto as = [bytes](auto value) {
-    std::memcpy(&value, bytes, sizeof value);
-    return static_cast<double>(value);
-  };
-  switch (type) {
-  case Type::float32:
-    return as(float{});
-  case Type::float64:
-    return as(double{});
-  case Type::int32:
-    return as(std::int32_t{});
-  case Type::uint32:
-    return as(std::uint32_t{});
-  case Type::bfloat16: {
-    std::uint16_t upper;
-    std::memcpy(&upper, bytes, sizeof upper);
-    return std::bit_cast<float>(std::uint32_t{upper} << 16);
-  }
-  }
-  return 0;
+  return as_stored(type, [&](auto number) {
+    std::memcpy(&number, bytes, sizeof number);
+    return static_cast<double>(number);
+  });
 }
-
-namespace {
-
-// The nearest one, even where two are as near; a NaN stays one.
-std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return 0x7fff;
-  return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-} // namespace
 
 void store_value(Type type, double value, void* bytes) {
-  const auto as = [bytes](auto converted) { std::memcpy(bytes, &converted, sizeof converted); };
-  switch (type) {
-  case Type::float32:
-    return as(static_cast<float>(value));
-  case Type::float64:
-    return as(value);
-  case Type::int32:
-    return as(static_cast<std::int32_t>(value));
-  case Type::uint32:
-    return as(static_cast<std::uint32_t>(value));
-  case Type::bfloat16:
-    return as(to_bfloat16(static_cast<float>(value)));
-  }
+  as_stored(type, [&](auto number) {
+    number = static_cast<decltype(number)>(value);
+    std::memcpy(bytes, &number, sizeof number);
+  });
 }
 
 double Sequence::operator[](std::size_t i) const {
@@ -298,32 +297,28 @@ Sequence make_sequence(Type type, Operator op, Kind kind, std::size_t n, std::ui
   if (const Sequence* same = Kept::find(sequence)) return *same;
   std::vector<std::byte> values(sequence.period * size_of(type));
   ExactSums sums(type, n, seed);
-  for (std::size_t i = 0; i < sequence.period; ++i) {
-    double value;
-    if (sequence.kind == Kind::rounding) {
-      value = spread_value(type, op, i, seed);
-    } else if (op == Operator::bitwise_and) {
-      value = almost_all_bits(i, n, seed);
-    } else if (sequence.kind == Kind::mixed_signs) {
-      value = mixed_sign(type, op, i, seed);
-    } else if (sequence.kind == Kind::lone_zero) {
-      value = i == mix(seed) % sequence.period ? 0 : of_one_sign(op, i, seed);
-    } else if (sequence.kind == Kind::cancelling) {
-      value = cancelling_value(i, sequence.period);
-    } else if (sequence.kind != Kind::exact) {
-      value = stalling_value(sequence.kind, i, sequence.period);
-    } else if (op == Operator::add) {
-      value = sums.next(i);
-    } else if (op == Operator::product) {
-      // The product of a repeated period would grow without bound, so then only signs are used.
-      value = sequence.period < n ? (mix(seed ^ i) % 5 && type != Type::uint32 ? 1 : -1)
-                                  : exact_factor(type, i, n, seed);
-      if (type == Type::uint32) value = std::abs(value);
-    } else {
-      value = exact_extreme(type, op, i, seed);
+  const auto element = [&](std::size_t i) {
+    if (sequence.kind == Kind::rounding) return spread_value(type, op, i, seed);
+    if (op == Operator::bitwise_and) return almost_all_bits(i, n, seed);
+    if (sequence.kind == Kind::mixed_signs) return mixed_sign(type, op, i, seed);
+    if (sequence.kind == Kind::lone_zero)
+      return i == mix(seed) % sequence.period ? 0 : of_one_sign(op, i, seed);
+    if (sequence.kind == Kind::cancelling) return cancelling_value(i, sequence.period);
+    if (sequence.kind != Kind::exact) return stalling_value(sequence.kind, i, sequence.period);
+    if (op == Operator::add) return sums.next(i);
+    if (op != Operator::product) return exact_extreme(type, op, i, seed);
+    // The product of a repeated period would grow without bound, so then only signs are used.
+    const double factor = sequence.period == n     ? exact_factor(type, i, n, seed)
+                          : mix(seed ^ i) % 5 != 0 ? 1
+                                                   : -1;
+    return type == Type::uint32 ? std::abs(factor) : factor;
+  };
+  as_stored(type, [&](auto number) {
+    for (std::size_t i = 0; i < sequence.period; ++i) {
+      number = static_cast<decltype(number)>(element(i));
+      std::memcpy(values.data() + i * sizeof number, &number, sizeof number);
     }
-    store_value(type, value, values.data() + i * size_of(type));
-  }
+  });
   sequence.values = std::move(values);
   return Kept::keep(sequence);
 }

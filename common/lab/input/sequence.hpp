@@ -43,7 +43,9 @@ enum class Kind {
   masked
 };
 
-std::size_t size_of(Type type);
+constexpr std::size_t size_of(Type type) {
+  return type == Type::float64 ? 8 : type == Type::bfloat16 ? 2 : 4;
+}
 std::string_view name_of(Type type);
 std::string_view name_of(Operator op);
 std::string_view name_of(Kind kind);

@@ -105,7 +105,7 @@ void on_device_memory(std::uint64_t address, const ucontext_t& context) {
   note(address, context, nullptr);
   const bool checks = runtime.options.check_races || runtime.options.check_initialisation;
   if (!checks) end_this_process_by(SIGSEGV);
-  runtime.memory.guard(false);
+  runtime.memory.open_to_host();
 }
 
 bool holds(const Closed& entry, std::uint64_t address) {
