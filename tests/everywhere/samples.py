@@ -21,7 +21,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OTHER = re.compile(r"CUDA::(?!cudart\b)(\w+)|\b(OpenGL|Vulkan\w*|simpleD3D\w*|EGL|NVSCI|nvvm)", re.IGNORECASE)
 WRONG = re.compile(r"\b(FAIL|FAILED|[Ff]ailed)\b|[Mm]ismatch|error code|warpfold:")
-NOT_WRONG = re.compile(r"(fail(ed|ures?)?|mismatch(es)?)\s*[:=]\s*0|\b0 (fail|mismatch)|failed as expected|assertion `.*' failed", re.IGNORECASE)
+NOT_WRONG = re.compile(
+    r"(fail(ed|ures?)?|mismatch(es)?)\s*[:=]\s*0|\b0 (fail|mismatch)|failed as expected|assertion `.*' failed", re.IGNORECASE
+)
 WAIVED = 2  # EXIT_WAIVED in the samples' helper_string.h: the sample says that it needs what is not there
 # What a sample needs beside its folder; `devices`: it is meant for several.
 DEVICES = {"simpleMultiGPU": 2, "simpleP2P": 2, "p2pBandwidthLatencyTest": 2, "streamOrderedAllocationP2P": 2, "simpleIPC": 2}

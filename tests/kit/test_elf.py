@@ -124,6 +124,17 @@ class Emulate(CloneCase):
         result = self.kit("emulate", str(program))
         self.assertFails(result, 5, "static CUDA runtime", 'NVCC_APPEND_FLAGS="-cudart shared"')
 
+    def test_needs_the_driver(self):
+        for library, function in ("libcuda.so.1", "cuInit"), ("libcublas.so.13", "cublasSasum_v2"):
+            source = self.folder / "one.cpp"
+            source.write_text(f'extern "C" int {function}() {{ return 1; }}\n')
+            path = self.folder / library
+            subprocess.run([compiler(self), "-shared", "-fPIC", source, "-o", path, f"-Wl,-soname,{library}"], check=True)
+            source.write_text(f'extern "C" int {function}(); int main() {{ return {function}(); }}\n')
+            program = self.folder / "program"
+            subprocess.run([compiler(self), source, path, "-o", program], check=True)
+            self.assertFails(self.kit("emulate", str(program)), 5, f"linked to {library}", f"it calls {function}")
+
     def test_report_that_cannot_be_written(self):
         source = self.folder / "one.cpp"
         source.write_text("int one() { return 1; }\n")

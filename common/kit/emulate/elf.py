@@ -1,6 +1,6 @@
 """What a program file says about itself before it runs: which libraries it needs, and whether it contains GPU code.
 
-Reads 64-bit ELF (System V ABI, chapters 4 and 5), but only the dynamic section and the sections' names; nothing more
+Reads 64-bit ELF (System V ABI, chapters 4 and 5), but only the dynamic section, the symbols and the sections' names; nothing more
 is needed to distinguish programs that the emulator can run from those that it cannot."""
 
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 MACHINES = {3: "x86 (32-bit)", 40: "ARM (32-bit)", 62: "x86_64", 183: "aarch64", 21: "ppc64", 243: "riscv64"}
 DT_NEEDED, DT_STRTAB, DT_RPATH, DT_RUNPATH = 1, 5, 15, 29
 PT_LOAD, PT_DYNAMIC = 1, 2
+SHT_DYNSYM, SYMBOL_BYTES = 11, 24
 
 
 class NotElf(Exception):
@@ -25,6 +26,7 @@ class Elf:
     needed: tuple[str, ...]
     search: tuple[str, ...]  # RUNPATH or RPATH, as written
     sections: frozenset[str]
+    imports: frozenset[str] = frozenset()  # functions and variables that its libraries are to define
 
     @property
     def carries_gpu_code(self) -> bool:
@@ -60,9 +62,9 @@ def parse(path: Path, data: memoryview) -> Elf:
     (segment_size, segment_count, section_size, section_count, names_index) = struct.unpack_from("<5H", data, 54)
     segments = [struct.unpack_from("<IIQQQQ", data, segments_at + i * segment_size) for i in range(segment_count)]
     needed, search = dynamic(data, segments)
-    headers = [struct.unpack_from("<IIQQQQ", data, sections_at + i * section_size) for i in range(section_count)]
+    headers = [struct.unpack_from("<IIQQQQI", data, sections_at + i * section_size) for i in range(section_count)]
     names = section_names(data, headers, names_index)
-    return Elf(path, bits, name, needed, search, names)
+    return Elf(path, bits, name, needed, search, names, imports(data, headers))
 
 
 def dynamic(data: memoryview, segments: list[tuple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -91,6 +93,17 @@ def section_names(data: memoryview, headers: list[tuple], names_index: int) -> f
         return frozenset()
     table = headers[names_index][4]
     return frozenset(string(data, table + header[0]) for header in headers)
+
+
+def imports(data: memoryview, headers: list[tuple]) -> frozenset[str]:
+    found = set()
+    for _name, kind, _flags, _address, offset, size, link in headers:
+        if kind == SHT_DYNSYM:
+            for at in range(offset, offset + size, SYMBOL_BYTES):
+                (name, _info, _other, section) = struct.unpack_from("<IBBH", data, at)
+                if section == 0 and name != 0:
+                    found.add(string(data, headers[link][4] + name))
+    return frozenset(found)
 
 
 def string(data: memoryview, start: int) -> str:

@@ -2,12 +2,17 @@
 
 import os
 import platform
+import re
 import shutil
 from pathlib import Path
 
 from .. import console
 from ..errors import PROGRAM, KitError
 from . import elf, standin
+
+# What works only with NVIDIA's driver: its own functions, and libraries that come as machine code of GPUs.
+NEEDS_DRIVER = re.compile(r"lib(cuda|(cublas|cudnn|cufft|curand|cusolver|cusparse|cutensor|npp|nvblas|nvjpeg)\w*)\.so")
+DRIVER_FUNCTION = re.compile(r"cu(blas|dnn|fft|rand|solver|sparse|tensor|[A-Z])|npp|nvjpeg")
 
 
 def relink() -> str:
@@ -49,11 +54,27 @@ def require_emulatable(path: Path) -> None:
     parts = [program, *elf.libraries(program)]
     if static := linked_statically(parts):
         raise KitError(f"{static.path.name} is linked to the static CUDA runtime, which cannot be replaced", relink(), PROGRAM)
+    for part in parts:
+        check_driver(part)
     if any(part.runtime or part.uses_opencl for part in parts):
         return
     raise KitError(
         f"{path.name} is not a CUDA program: it carries no GPU code and links to no CUDA runtime, nor to OpenCL",
         f"{console.PROGRAM} nvcc program.cu -o program makes one that runs on the emulator.",
+        PROGRAM,
+    )
+
+
+def check_driver(part: elf.Elf) -> None:
+    libraries = [name for name in part.needed if NEEDS_DRIVER.match(name)]
+    functions = sorted(name for name in part.imports if DRIVER_FUNCTION.match(name))
+    if not libraries or NEEDS_DRIVER.match(part.path.name) or not (functions or "libcuda.so.1" in libraries):
+        return
+    called = ", ".join(functions[:4]) + (f" and {len(functions) - 4} more" if len(functions) > 4 else "")
+    raise KitError(
+        f"{part.path.name} is linked to {', '.join(libraries)}, which needs NVIDIA's driver"
+        + (f": it calls {called}" if functions else ""),
+        "The emulator has the functions of the CUDA runtime (cuda...) and of NCCL, and no others of NVIDIA's.",
         PROGRAM,
     )
 

@@ -20,7 +20,8 @@ std::string text_in_memory(const char* name, const std::string& text) {
 
 std::string program(const char* declared, const char* body) {
   return ".version 4.2\n.target sm_30\n.address_size 64\n.extern .func (.param .b32 result) printf(" +
-         std::string(declared) + ");\n" + text_in_memory("form", "%d %5.2f %s %-2c %v4d %v2hlf %v3hhd %lu\n") +
+         std::string(declared) + ");\n" +
+         text_in_memory("form", "%d %5.2f %s %-2c %v4d %v2hlf %v3hhd %lu\n") +
          text_in_memory("word", "text") + ".visible .entry prints(.param .u64 unused)\n{\n" +
          ".reg .b64 %rd<4>;\n.param .b64 format;\n.param .b32 result;\nmov.u64 %rd1, form;\n"
          "mov.u64 %rd2, word;\nst.param.b64 [format], %rd1;\n" +
