@@ -76,15 +76,20 @@ def missing(tests: bool) -> list[Need]:
 
 
 def provide(needs: list[Need]) -> bool:
-    """Installs what is missing, if that is allowed; otherwise says what an administrator must install.
+    """Installs what is missing, if that is allowed and succeeds; otherwise says what an administrator must install.
 
     Libraries are no reason to stop: the result is whether those of every build must come from PyPI (libraries.fetch)."""
     if not needs:
         return False
+    is_necessary = any(not need.pkg_config and need is not PKG_CONFIG for need in needs)
     if os.geteuid() == 0 and manager() == "apt-get":
-        install(needs)
-        return False
-    if any(not need.pkg_config and need is not PKG_CONFIG for need in needs):
+        try:
+            install(needs)
+            return False
+        except KitError:
+            if is_necessary:
+                raise
+    elif is_necessary:
         raise KitError("this machine lacks " + names(needs), how_to_install(needs), SETUP)
     for need in needs:
         if need in OF_ONE_LAB:
