@@ -6,6 +6,7 @@
 #include <cstring>
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <vector>
 
 namespace warpfold::machine {
 
@@ -54,22 +55,35 @@ struct PointerArgument {
   std::optional<Allocation> array; // none: it is null
 };
 
-std::optional<PointerArgument> pointer_argument(const Warp& warp, const Operation* op) {
+// Calls `visit` with each argument of the launch that can be the pointer, and its byte in the parameters.
+template <typename Visit>
+void each_pointer_argument(const Warp& warp, const Operation* op, Visit visit) {
   const Grid& grid = warp.worker->grid;
   const ptx::ParameterWords words = grid.code.facts[op->index].pointers;
   constexpr std::size_t bytes = sizeof(std::uint64_t);
-  std::optional<PointerArgument> found;
   for (std::size_t at = 0; at / bytes < 64 && at + bytes <= grid.parameters.size(); at += bytes) {
     if ((words >> (at / bytes) & 1) == 0) continue;
     std::uint64_t address = 0;
     std::memcpy(&address, grid.parameters.data() + at, bytes);
-    const auto array = grid.memory.find(address);
-    const bool is_null = address == 0 && std::has_single_bit(words);
-    if (!array && !is_null) continue;
-    if (found) return std::nullopt;
-    found = PointerArgument{static_cast<std::int64_t>(at), array};
+    visit(address, static_cast<std::int64_t>(at), std::has_single_bit(words));
   }
-  return found;
+}
+
+std::optional<PointerArgument> pointer_argument(const Warp& warp, const Operation* op) {
+  std::vector<PointerArgument> found;
+  each_pointer_argument(warp, op, [&](std::uint64_t address, std::int64_t at, bool is_only_one) {
+    const auto array = warp.worker->grid.memory.find(address);
+    if (array || (address == 0 && is_only_one)) found.push_back({at, array});
+  });
+  return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
+}
+
+bool counts_from(const Warp& warp, const Operation* op, const Allocation& array) {
+  bool any = false;
+  each_pointer_argument(warp, op, [&](std::uint64_t address, std::int64_t, bool) {
+    any = any || (address >= array.begin && address < array.end());
+  });
+  return any;
 }
 
 bool points_to_bytes(const Warp& warp, const std::optional<PointerArgument>& pointer) {
@@ -122,11 +136,14 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
   if (!is_told(warp, op)) return;
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
-  const auto pointer = pointer_argument(warp, op);
-  auto near = pointer && pointer->array ? pointer->array : memory.nearest(bad);
-  const bool in_freed = near && !near->live && bad >= near->begin && bad < near->end();
+  auto near = memory.nearest(bad);
+  const auto is_inside = [&] { return near && !near->live && bad >= near->begin && bad < near->end(); };
+  const bool counts_from_freed = is_inside() && counts_from(warp, op, *near);
+  const auto pointer = counts_from_freed ? std::nullopt : pointer_argument(warp, op);
+  if (pointer && pointer->array) near = pointer->array;
+  const bool in_freed = is_inside();
   // If the program has allocated memory since then, a wild address is more likely.
-  const bool freed = in_freed && !memory.allocated_since(near->died);
+  const bool freed = in_freed && (counts_from_freed || !memory.allocated_since(near->died));
   if (in_freed && !freed) near = nearest_live(memory, bad);
   constexpr std::uint64_t null_page = 4096;
   std::string where;

@@ -110,6 +110,7 @@ struct OperationFacts {
   bool is_repeated = false;    // a barrier of the warp that stands in a loop
   bool is_printed = false;     // a load for a printf alone: ptx/printed_loads.hpp
   bool is_restored = false;    // a load that is only stored again: ptx/restored_loads.hpp
+  bool is_copied = false;      // as part of a structure, perhaps: ptx/copied_loads.hpp
   bool of_library = false;     // from CUB and other libraries: ptx::Instruction
   bool of_other_file = false;  // than its source line: of what that line calls
   ptx::Space orders{};         // of a barrier: ptx::Instruction

@@ -134,6 +134,7 @@ void Decoder::decode_function(std::uint32_t index) {
   begins_wait_ = ptx::load_waits(function, blocks_);
   printed_ = ptx::printed_loads(program_.module(), function);
   restored_ = ptx::restored_loads(function);
+  copied_ = ptx::copied_loads(function);
   synchronising_ = ptx::synchronising(function, blocks_);
   choosers_ = ptx::choosers(function, blocks_);
   pointers_ = function.is_entry ? ptx::pointer_parameters(function, parameter_offsets(function))
@@ -220,6 +221,7 @@ void Decoder::decode_instruction(std::uint32_t index) {
     facts.synchronising = synchronising_[index];
     facts.is_printed = printed_[index];
     facts.is_restored = restored_[index];
+    facts.is_copied = copied_[index];
     code_.prints |= facts.is_printed;
     code_.polls |= facts.synchronising.polls;
     if (const ptx::Chooser& chooser = choosers_[index]; chooser.predicate >= 0) {

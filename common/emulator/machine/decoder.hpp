@@ -9,6 +9,7 @@
 
 #include "ptx/chosen_loads.hpp"
 #include "ptx/control_flow.hpp"
+#include "ptx/copied_loads.hpp"
 #include "ptx/load_waits.hpp"
 #include "ptx/loops.hpp"
 #include "ptx/printed_loads.hpp"
@@ -167,7 +168,7 @@ private:
   std::vector<ptx::BasicBlock> blocks_;
   std::vector<std::uint32_t> block_of_, block_leaders_; // by instruction; by block: an operation's index
   std::vector<std::uint8_t> begins_wait_;               // by instruction
-  std::vector<bool> printed_, restored_;
+  std::vector<bool> printed_, restored_, copied_;
   std::vector<ptx::Synchronising> synchronising_; // likewise
   std::vector<ptx::Chooser> choosers_;            // by instruction
   std::vector<ptx::ParameterWords> pointers_;     // likewise

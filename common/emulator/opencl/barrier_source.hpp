@@ -9,7 +9,7 @@ namespace warpfold::opencl {
 inline constexpr const char* barrier_source = R"(
 #define __syncthreads() _Pragma("GCC error \"__syncthreads is CUDA's name; in OpenCL C it is barrier(flags)\"")
 #define barrier warpfold_barrier
-__attribute__((convergent, always_inline, nodebug)) static void barrier(cl_mem_fence_flags flags) {
+__attribute__((convergent, always_inline, nodebug, internal_linkage)) void barrier(cl_mem_fence_flags flags) {
   if (flags == CLK_LOCAL_MEM_FENCE)
     __asm__ volatile(".pragma \"warpfold orders shared\";\n\tbar.sync 0;" ::: "memory");
   else if (flags == CLK_GLOBAL_MEM_FENCE)

@@ -15,6 +15,8 @@ std::vector<cl_context_properties> checked_properties(const cl_context_propertie
   std::vector<cl_context_properties> copied;
   if (!given) return copied;
   for (; *given; given += 2) {
+    for (std::size_t i = 0; i < copied.size(); i += 2)
+      require(copied[i] != *given, CL_INVALID_PROPERTY, "a property is given twice");
     if (*given == CL_CONTEXT_PLATFORM)
       checked(reinterpret_cast<cl_platform_id>(given[1]), CL_INVALID_PLATFORM);
     else

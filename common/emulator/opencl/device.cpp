@@ -267,7 +267,7 @@ cl_int clCreateSubDevices(cl_device_id handle, const cl_device_partition_propert
                           cl_uint*) {
   return status("clCreateSubDevices", [&] {
     checked(handle, CL_INVALID_DEVICE);
-    throw Refusal(CL_DEVICE_PARTITION_FAILED, "the devices cannot be partitioned");
+    throw Refusal(CL_INVALID_VALUE, "the devices cannot be partitioned");
   });
 }
 }

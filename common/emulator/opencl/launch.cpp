@@ -67,9 +67,9 @@ Shape checked_shape(const _cl_kernel& kernel, const _cl_device_id& device, cl_ui
     if (local) shape.group[axis] = local[axis];
   }
   constexpr std::size_t usual_items = 256;
-  if (!local)
-    shape.group =
-        kernel.source.required_group[0] ? kernel.source.required_group : chosen_group(items, usual_items);
+  require(local || !kernel.source.required_group[0], CL_INVALID_WORK_GROUP_SIZE,
+          "a kernel with reqd_work_group_size needs that size as its local size");
+  if (!local) shape.group = chosen_group(items, usual_items);
   check_group(kernel, device, items, shape.group);
   for (std::size_t axis = 0; axis < 3; ++axis) shape.groups[axis] = items[axis] / shape.group[axis];
   return shape;

@@ -76,7 +76,8 @@ std::vector<std::string> parse_options(const char* options, int error) {
   // Lines are always kept, and with Clang's -g would cost what is optimised; -cl-std=CL1.0 has another name
   // there.
   std::erase(result, "-g");
-  std::erase(result, "-cl-strict-aliasing"); // of OpenCL 1.0, and of no effect
+  std::erase(result, "-cl-strict-aliasing");  // of OpenCL 1.0, and of no effect
+  std::erase(result, "-cl-denorms-are-zero"); // of no effect, of which Clang warns
   std::replace(result.begin(), result.end(), std::string("-cl-std=CL1.0"), std::string("-cl-std=CL"));
   return result;
 }

@@ -5,6 +5,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace warpfold::opencl {
 namespace {
@@ -51,10 +52,26 @@ cl_program new_program(_cl_context& context) {
   return made.release();
 }
 
-// A binary is the program in LLVM's language. One that was linked of several parts has none.
-const std::string& binary_of(const _cl_program& program) {
-  static const std::string none;
-  return program.llvm.size() == 1 ? program.llvm.front() : none;
+// A binary is the program in LLVM's language: its parts, with a comment between two.
+constexpr std::string_view next_part = "\n; The next part of a program of Warpfold's OpenCL driver\n";
+
+std::string binary_of(const _cl_program& program) {
+  std::string binary;
+  for (const std::string& part : program.llvm) {
+    if (!binary.empty()) binary += next_part;
+    binary += part;
+  }
+  return binary;
+}
+
+std::vector<std::string> parts_of(std::string_view binary) {
+  std::vector<std::string> parts;
+  for (std::size_t end = 0; end != binary.npos;) {
+    end = binary.find(next_part);
+    parts.emplace_back(binary.substr(0, end));
+    if (end != binary.npos) binary.remove_prefix(end + next_part.size());
+  }
+  return parts;
 }
 
 void answer_about_program(const _cl_program& program, cl_program_info what, const Info& info, void* where) {
@@ -76,8 +93,9 @@ void answer_about_program(const _cl_program& program, cl_program_info what, cons
     std::vector<unsigned char*> pointers(count);
     if (where) {
       std::memcpy(pointers.data(), where, count * sizeof pointers[0]);
+      const std::string binary = binary_of(program);
       for (unsigned char* const pointer : pointers)
-        if (pointer) std::copy(binary_of(program).begin(), binary_of(program).end(), pointer);
+        if (pointer) std::copy(binary.begin(), binary.end(), pointer);
     }
     return info.list(pointers);
   }
@@ -137,7 +155,7 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint count, const cl
     require(all_valid, CL_INVALID_BINARY, "a binary is not one of this driver's");
     const cl_program made = new_program(owner);
     made->devices.assign(devices, devices + count);
-    made->llvm = {std::string(reinterpret_cast<const char*>(binaries[0]), lengths[0])};
+    made->llvm = parts_of({reinterpret_cast<const char*>(binaries[0]), lengths[0]});
     made->type = CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT;
     return made;
   });

@@ -29,7 +29,7 @@ std::string linked(_cl_program& program, bool with_launch_values) {
       kept_or([&] { return link(program.llvm, options_of_linking(program.words), with_launch_values); });
   program.log += made.log;
   if (!made.succeeded) throw Refusal(CL_BUILD_PROGRAM_FAILURE);
-  return std::move(made.text);
+  return with_padded_table(std::move(made.text));
 }
 
 cudaLibrary_t loaded(const std::string& ptx) {

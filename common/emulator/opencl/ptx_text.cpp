@@ -1,8 +1,15 @@
 #include "ptx_text.hpp"
 
 #include <sstream>
+#include <string_view>
 
 namespace warpfold::opencl {
+
+std::string with_padded_table(std::string ptx) {
+  constexpr std::string_view table = "PIBITS_TBL[158]", padded = "PIBITS_TBL[160]";
+  if (const auto at = ptx.find(table); at != ptx.npos) ptx.replace(at, table.size(), padded);
+  return ptx;
+}
 
 std::vector<std::string> undefined_functions(const std::string& ptx) {
   std::vector<std::string> names;

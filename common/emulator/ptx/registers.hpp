@@ -34,7 +34,8 @@ inline std::size_t first_source(const Instruction& instruction) {
                                                       "barrier", "membar", "fence", "ret", "exit", "sured"};
   const bool writes_none = std::find(std::begin(without_destination), std::end(without_destination),
                                      instruction.opcode) != std::end(without_destination);
-  return writes_none || instruction.operands.empty() ? 0 : 1;
+  const bool is_reducing_barrier = instruction.opcode.starts_with("bar") && instruction.has("red");
+  return (writes_none && !is_reducing_barrier) || instruction.operands.empty() ? 0 : 1;
 }
 
 template <typename Visit>

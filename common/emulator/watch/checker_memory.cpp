@@ -33,6 +33,7 @@ void Checker::check_written(const machine::Access& access) {
     return;
   }
   if (row && written_.is_written(first, row_bytes)) return;
+  const bool is_copied = access.warp.worker->grid.code.facts[access.operation.index].is_copied;
   std::uint64_t last = 0; // neighbouring lanes that read the same address are checked once
   for (std::uint32_t mask = access.mask; mask; mask &= mask - 1) {
     auto lane = static_cast<unsigned>(std::countr_zero(mask));
@@ -41,7 +42,8 @@ void Checker::check_written(const machine::Access& access) {
       last = address;
       continue;
     }
-    report_uninitialised(access, lane);
+    const bool is_part = written_.unwritten(address, access.width) < access.width;
+    if (!is_part || !is_copied) report_uninitialised(access, lane);
     mark_as_written(address, access.width);
   }
 }

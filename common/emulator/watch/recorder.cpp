@@ -78,7 +78,9 @@ bool has_place(const Hazard& hazard, const machine::SourceLine& place) {
 bool same_place(const Hazard& a, const Hazard& b) {
   if (a.kind != b.kind || !same(a.where, b.where) || !same(a.other, b.other)) return false;
   // The host part of a program is usually built without line numbers; the message then names the work.
-  return a.kind != HazardKind::race_host || a.where.line != 0 || a.message == b.message;
+  const bool is_of_host =
+      a.kind == HazardKind::race_host || a.kind == HazardKind::refused_launch || a.kind == HazardKind::nccl;
+  return !is_of_host || a.where.line != 0 || a.message == b.message;
 }
 
 } // namespace

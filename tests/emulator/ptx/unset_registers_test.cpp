@@ -55,6 +55,11 @@ TEST(UnsetRegisters, AStoresAddressIsRead) {
   EXPECT_EQ(unset("mov.f32 %f1, 0f00000000; st.global.f32 [%rd1], %f1;"), "%rd1");
 }
 
+TEST(UnsetRegisters, ABarrierWithAReductionSetsItsResult) {
+  EXPECT_EQ(unset("setp.eq.u32 %p1, 0, 0; bar.red.popc.u32 %r1, 0, %p1; add.u32 %r2, %r1, 1;"), "");
+  EXPECT_EQ(unset("barrier.red.or.pred %p2, 0, %p1;"), "%p1");
+}
+
 TEST(UnsetRegisters, CodeThatNothingReachesIsNotLookedAt) {
   EXPECT_EQ(unset("bra over; add.f32 %f2, %f1, %f1; over: mov.f32 %f3, 0f00000000;"), "");
 }

@@ -173,6 +173,7 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
     return cudaSuccess;
   }
   State& state = State::get();
+  if (steps.size() > 1) state.has_streams = true; // nodes of a graph run beside one another in any stream
   Current& launch = *current;
   const Operation begin = launch.operation;
   std::vector<Operation> ends(steps.size());

@@ -32,7 +32,9 @@ void shapes(const Session& session, cl_program program) {
 
   kernel = clCreateKernel(program, "required", nullptr);
   set(kernel, 0, out);
+  const std::size_t required[] = {4, 2};
   SHOW(clEnqueueNDRangeKernel(session.queue, kernel, 2, nullptr, global, nullptr, 0, nullptr, nullptr));
+  SHOW(clEnqueueNDRangeKernel(session.queue, kernel, 2, nullptr, global, required, 0, nullptr, nullptr));
   print("required", session.contents<int>(out, 8));
   SHOW(clEnqueueNDRangeKernel(session.queue, kernel, 2, nullptr, global, local, 0, nullptr, nullptr));
   std::array<std::size_t, 3> group{};

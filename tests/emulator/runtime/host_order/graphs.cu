@@ -40,12 +40,12 @@ CASE(graph_not_waited_for,
   OK(cudaGraphLaunch(graph, t.one)); // there
   sink = t.pinned[0];                // here
 }
-static void two_nodes(Things& t, bool ordered) {
+static void two_nodes(int* out, bool ordered, cudaStream_t stream) {
   cudaGraph_t graph;
   cudaGraphExec_t ready;
   cudaGraphNode_t first, second;
   int count = n, value = 1;
-  void* arguments[] = {&t.a, &count, &value};
+  void* arguments[] = {&out, &count, &value};
   cudaKernelNodeParams node{};
   node.func = reinterpret_cast<void*>(fill);
   node.gridDim = dim3(1);
@@ -56,19 +56,25 @@ static void two_nodes(Things& t, bool ordered) {
   value = 2;
   OK(cudaGraphAddKernelNode(&second, graph, &first, ordered ? 1 : 0, &node));
   OK(cudaGraphInstantiate(&ready, graph, 0));
-  OK(cudaGraphLaunch(ready, t.one)); // here
-  OK(cudaGraphLaunch(ready, t.one)); // here
-  OK(cudaStreamSynchronize(t.one));
+  OK(cudaGraphLaunch(ready, stream)); // here
+  OK(cudaGraphLaunch(ready, stream)); // here
+  OK(cudaStreamSynchronize(stream));
 }
 CASE(graph_nodes_ordered, "clean") {
   Things t;
-  two_nodes(t, true);
+  two_nodes(t.a, true, t.one);
 }
 CASE(graph_nodes_not_ordered,
      "race-host: fill.* in a graph in stream 3 writes byte 0 .* fill.* in a graph in stream 3 writes; "
      "no dependency orders the two .*Add a dependency") {
   Things t;
-  two_nodes(t, false);
+  two_nodes(t.a, false, t.one);
+}
+CASE(graph_nodes_in_the_default_stream,
+     "race-host: fill.* in a graph in the default stream writes byte 0 .* no dependency orders the two") {
+  int* out;
+  OK(cudaMalloc(&out, bytes));
+  two_nodes(out, false, nullptr);
 }
 CASE(freed_in_order, "clean") {
   Things t;
