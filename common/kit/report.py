@@ -50,7 +50,23 @@ def row(name: str, counted: dict) -> list[str]:
     return [name, f"{100 * efficiency:.0f}%" if efficiency is not None else "", *(f"{counted.get(key, 0):,}" for _, key in PROFILE_COLUMNS)]
 
 
-def print_hazards(report: dict) -> None:
+def fails_check(hazard: dict, leaks: bool) -> bool:
+    """Mere advice does not, nor does a leak, unless leaks were asked for."""
+    return hazard["fails_check"] or (leaks and hazard["kind"] == "leak")
+
+
+def how_many(hazards: list[dict], leaks: bool) -> str:
+    failing = sum(fails_check(hazard, leaks) for hazard in hazards)
+    others = len(hazards) - failing
+    if not hazards:
+        return paint("no hazards", "green")
+    if not failing:
+        return f"{others} hazard{'' if others == 1 else 's'}, none of which fails the check"
+    more = f", and {others} more that {'does' if others == 1 else 'do'} not fail the check" if others else ""
+    return f"{failing} hazard{'' if failing == 1 else 's'}{more}"
+
+
+def print_hazards(report: dict, leaks: bool = False) -> None:
     hazards = report.get("hazards", [])
     for hazard in hazards:
         times = hazard.get("times", 1)
@@ -61,7 +77,7 @@ def print_hazards(report: dict) -> None:
             if hazard.get(key):
                 print(paint(f"  {heading}: ", "grey") + hazard[key])
     print()
-    print(f"{len(hazards)} hazard{'' if len(hazards) == 1 else 's'}" if hazards else paint("no hazards", "green"))
+    print(how_many(hazards, leaks))
     launches = len(report.get("launches", [])) + report.get("launches_left_out", 0)
     if both := report.get("launches_in_both_orders", 0):
         print(f"{both} of {launches} launch{'' if launches == 1 else 'es'} checked in both orders of blocks, warps and branches")

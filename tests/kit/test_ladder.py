@@ -112,6 +112,7 @@ class Hazards(unittest.TestCase):
         hazard = {
             "kind": "race-shared", "file": __file__, "line": 1, "other_file": __file__, "other_line": 3, "times": 4,
             "message": "thread 0 reads s[1], which thread 1 writes", "why": "Warps run in any order.", "advice": "Wait.",
+            "fails_check": True,
         }  # fmt: skip
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
@@ -122,6 +123,12 @@ class Hazards(unittest.TestCase):
         self.assertRegex(text, r"test_ladder\.py:3    import contextlib")
         self.assertIn("try: Wait.", text)
         self.assertIn("1 hazard\n", text)
+
+    def test_what_fails_no_check_is_told_apart(self):
+        race, leak = {"kind": "race-shared", "fails_check": True}, {"kind": "leak", "fails_check": False}
+        self.assertEqual(report.how_many([race, leak], leaks=False), "1 hazard, and 1 more that does not fail the check")
+        self.assertEqual(report.how_many([race, leak], leaks=True), "2 hazards")
+        self.assertEqual(report.how_many([leak, leak], leaks=False), "2 hazards, none of which fails the check")
 
 
 class Columns(unittest.TestCase):

@@ -196,6 +196,7 @@ bool AddressSpace::release(void* begin) {
   }
   allocation.live = false;
   allocation.died = changes_;
+  if (allocation.pool) allocation.pool->freed(allocation.size);
   if (allocation.kind == MemoryKind::imported) {
     void* const private_again = mmap(begin, round_up(allocation.size, page_bytes()), PROT_READ | PROT_WRITE,
                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -222,9 +223,11 @@ void AddressSpace::never_reuse(std::uint64_t begin) {
   allocations_.at(begin).is_reusable = false;
 }
 
-void AddressSpace::is_of_pool(const void* begin, const PoolAccess& access) {
+void AddressSpace::is_of_pool(const void* begin, PoolAccess& access) {
   std::lock_guard lock(mutex_);
-  allocations_.at(reinterpret_cast<std::uint64_t>(begin)).pool = &access;
+  Allocation& allocation = allocations_.at(reinterpret_cast<std::uint64_t>(begin));
+  allocation.pool = &access;
+  access.allocated(allocation.size);
 }
 
 void AddressSpace::name(const void* begin, const std::string& name) {

@@ -31,8 +31,8 @@ struct Allocation {
   std::uint64_t origin =
       0;          // where its elements are counted from: `begin` plus the bytes that the program skipped
   int device = 0; // that counts it as used
-  bool is_reusable = true;          // its addresses, once it has been freed
-  const PoolAccess* pool = nullptr; // who may access it, if it comes from a pool
+  bool is_reusable = true;    // its addresses, once it has been freed
+  PoolAccess* pool = nullptr; // who may access it, if it comes from a pool
   std::uint64_t end() const { return begin + size; }
 };
 
@@ -75,7 +75,7 @@ public:
   // them.
   void never_reuse(std::uint64_t begin);
   // The live allocation that begins there comes from a pool; `access` outlives all memory.
-  void is_of_pool(const void* begin, const PoolAccess& access);
+  void is_of_pool(const void* begin, PoolAccess& access);
   // Gives this name to the live allocation that contains `begin`, and counts its elements from there.
   void name(const void* begin, const std::string& name);
 

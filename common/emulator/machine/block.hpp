@@ -46,6 +46,7 @@ struct Grid {
   const std::atomic<bool>* interrupt = nullptr;
   bool prints = true;
   std::uint64_t print_limit = 0; // lines of printf that are printed; 0: all
+  std::uint32_t stack_bytes = 0; // of a thread, for calls
   unsigned workers = 1;
   Schedule schedule = {};
   std::uint64_t id = 0; // %gridid

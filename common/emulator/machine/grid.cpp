@@ -156,8 +156,7 @@ Worker::Worker(Grid& shared)
       refusals(shared.code.operations.size()), in_clusters(shared.shape.cluster.count() > 1),
       begin_(processor_time()) {
   const Frame& frame = grid.code.frames.front();
-  constexpr std::uint32_t call_stack = 16 * 1024; // bytes of local memory per thread
-  local_stride = (frame.local_bytes + (grid.code.has_calls ? call_stack : 0) + 15) / 16 * 16;
+  local_stride = (frame.local_bytes + (grid.code.has_calls ? grid.stack_bytes : 0) + 15) / 16 * 16;
 }
 
 std::uint64_t Worker::instructions() const {
@@ -474,6 +473,7 @@ LaunchRecord launch(Kernel& kernel, const LaunchShape& shape, std::span<const st
             .interrupt = options.interrupt,
             .prints = options.prints,
             .print_limit = options.print_limit,
+            .stack_bytes = std::max(options.stack_bytes, Limits::smallest_stack),
             .workers = workers,
             .schedule = options.schedule,
             .id = ++grids,

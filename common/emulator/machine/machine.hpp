@@ -38,7 +38,7 @@ struct Limits {
                                  shared_per_block_optin = 96 * 1024, registers_per_block = 65536,
                                  multiprocessors = 16, threads_per_multiprocessor = 1024,
                                  blocks_per_multiprocessor = 16, constant_bytes = 64 * 1024,
-                                 local_per_thread = 512 * 1024,
+                                 local_per_thread = 512 * 1024, smallest_stack = 16 * 1024,
                                  parameter_bytes = 32764; // since CUDA 12.1
 
   static constexpr Dim3 block{1024, 1024, 64}, grid{0x7fffffff, 65535, 65535};
@@ -210,6 +210,7 @@ struct LaunchOptions {
   unsigned workers = 0;         // host threads; 0: one per core
   std::uint64_t step_limit = 0; // warp instructions of one block without its end; 0: the default (2^32)
   std::chrono::milliseconds time_limit{0};       // of the launch, as wall time; 0: none
+  std::uint32_t stack_bytes = 0;                 // of a thread, for calls; at least smallest_stack
   bool prints = true;                            // whether printf prints
   std::uint64_t print_limit = 0;                 // lines of printf of the launch that are printed; 0: all
   Watcher* watcher = nullptr;                    // null: count only

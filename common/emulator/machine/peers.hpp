@@ -32,10 +32,19 @@ private:
 };
 
 // The devices that may access the memory of a pool (cudaMemPoolSetAccess), whatever access they have been
-// given otherwise. Safe to use from several threads.
+// given otherwise, and how much of it is in use. Safe to use from several threads.
 class PoolAccess {
 public:
   explicit PoolAccess(int owner) : devices_(bit(owner)) {}
+  void allocated(std::uint64_t bytes) {
+    const std::uint64_t now = used_ += bytes;
+    for (std::uint64_t high = high_; now > high && !high_.compare_exchange_weak(high, now);) {
+    }
+  }
+  void freed(std::uint64_t bytes) { used_ -= bytes; }
+  std::uint64_t used() const { return used_; }
+  std::uint64_t most_used() const { return high_; } // since the last reset
+  void reset_most_used() { high_ = used_.load(); }
   bool allows(int device) const { return devices_.load(std::memory_order_relaxed) & bit(device); }
   void allow(int device, bool allowed) {
     allowed ? devices_.fetch_or(bit(device)) : devices_.fetch_and(~bit(device));
@@ -44,6 +53,7 @@ public:
 private:
   static constexpr std::uint32_t bit(int device) { return 1u << static_cast<unsigned>(device); }
   std::atomic<std::uint32_t> devices_;
+  std::atomic<std::uint64_t> used_ = 0, high_ = 0;
 };
 
 // Sectors of 32 bytes that a launch moved over links, by the device that owns the memory. An atomic counts as

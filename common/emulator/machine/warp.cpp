@@ -3,6 +3,7 @@
 #include "block.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace warpfold::machine {
 
@@ -233,7 +234,9 @@ const Operation* Warp::call(const Operation* op, std::uint32_t callee_index) {
   std::uint32_t callee_local = local_base + code.frames[frame_index].local_bytes;
   constexpr std::size_t most_nested = 100000;
   if (callee.local_bytes > worker->local_stride - callee_local || reconvergence_points.size() > most_nested)
-    stop(*this, op, Fault::Kind::stack_overflow, "the stack of a thread is full: too many nested calls",
+    stop(*this, op, Fault::Kind::stack_overflow,
+         fmt::format("a thread's stack, which has {} bytes here, is full: too many nested calls",
+                     worker->local_stride),
          mask);
   std::int32_t index = new_reconvergence_point(op + 1);
   ReconvergencePoint& back = point(index);

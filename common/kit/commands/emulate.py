@@ -102,17 +102,12 @@ def conclude(status: int, result: dict, options) -> int:
     if options.profile:
         print_profile(result)
     if options.check:
-        say_on_stderr(lambda: report.print_hazards(result))
+        say_on_stderr(lambda: report.print_hazards(result, options.leaks))
         if status == 128 + signal.SIGKILL:
             say("the program was killed (SIGKILL): this is what had been found by then")
-        if status == 0 and any(counts(hazard, options.leaks) for hazard in result.get("hazards", [])):
+        if status == 0 and any(report.fails_check(hazard, options.leaks) for hazard in result.get("hazards", [])):
             return HAZARDS_FOUND
     return status
-
-
-def counts(hazard: dict, leaks: bool) -> bool:
-    """Whether a hazard makes the check fail. Mere advice does not, nor does a leak, unless leaks were asked for."""
-    return hazard["fails_check"] or (leaks and hazard["kind"] == "leak")
 
 
 def print_profile(result: dict) -> None:

@@ -82,6 +82,17 @@ __global__ void wide_integers(int* out) {
   out[threadIdx.x] = arithmetic_of(threadIdx.x);
 }
 
+// Each call keeps 256 bytes, so that 150 of them need more than a thread's usual stack.
+__device__ __noinline__ int depth_and_sum(int depth, volatile int* of_caller) {
+  volatile int own[64];
+  own[depth % 64] = depth;
+  return depth == 0 ? *of_caller : depth_and_sum(depth - 1, of_caller) + own[depth % 64];
+}
+__global__ void deep_recursion(int* out, int depth) {
+  volatile int mine = threadIdx.x;
+  out[threadIdx.x] = depth_and_sum(depth, &mine);
+}
+
 __constant__ int table[64];
 __global__ void constants(int* out) {
   out[threadIdx.x] = table[63 - threadIdx.x];
@@ -98,6 +109,10 @@ int main() {
         for (unsigned k = 0; k < i % 10; ++k) b = std::exchange(a, b) + b;
         return a;
       });
+  cudaDeviceSetLimit(cudaLimitStackSize, 65536);
+  check(
+      "deep recursion", 64, [](int* m) { deep_recursion<<<1, 64>>>(m, 150); },
+      [](unsigned i) { return (int)(150 * 151 / 2 + i); });
   check(
       "pointers to functions", 64, [](int* m) { through_pointers<<<1, 64>>>(m); },
       [](unsigned i) {

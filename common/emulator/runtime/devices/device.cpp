@@ -76,8 +76,8 @@ void fill_features(cudaDeviceProp& properties) {
 #endif
 }
 
-// The values set by cudaDeviceSetLimit. They are kept for cudaDeviceGetLimit, and the emulator's own limits
-// do not depend on them.
+// The values set by cudaDeviceSetLimit. That of the stack holds for launches; the others are kept for
+// cudaDeviceGetLimit, and the emulator's own limits do not depend on them.
 struct DeviceLimits {
   std::array<std::atomic<std::size_t>, 7> values{};
   DeviceLimits() {
@@ -135,6 +135,11 @@ cudaError_t answer(const char* caller, Value* where, Body body) {
 }
 
 } // namespace
+
+std::uint32_t stack_limit() {
+  return static_cast<std::uint32_t>(device_limits().values[cudaLimitStackSize]);
+}
+
 } // namespace warpfold::runtime
 
 using namespace warpfold::runtime;

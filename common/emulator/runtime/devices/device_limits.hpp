@@ -4,6 +4,7 @@
 #include "runtime/cuda_api.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace warpfold::runtime {
@@ -19,5 +20,8 @@ struct PersistingL2 {
   static constexpr int largest_window = 128 << 20; // of addresses
   static std::size_t in_parts(std::size_t bytes) { return (bytes + part - 1) / part * part; }
 };
+
+// What cudaDeviceSetLimit has set for a thread's stack, in bytes.
+std::uint32_t stack_limit();
 
 } // namespace warpfold::runtime

@@ -1,6 +1,7 @@
 #include "runtime/launches/launch.hpp"
 
 #include "machine/reach.hpp"
+#include "runtime/devices/device_limits.hpp"
 #include "runtime/devices/devices.hpp"
 #include "runtime/launches/clusters.hpp"
 #include "runtime/launches/device_launches.hpp"
@@ -285,6 +286,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   options.device_runtime = &device_runtime;
   options.may_be_changed = [] { return has_shared_any() || (works_later() && !host_waits()); };
   options.step_limit = runtime.options.step_limit;
+  options.stack_bytes = stack_limit();
   options.time_limit = std::chrono::milliseconds(runtime.options.time_limit.load());
   options.schedule = {.order = runtime.options.schedule,
                       .seed = runtime.options.schedule_seed,

@@ -73,6 +73,10 @@ bool is_reuse(cudaMemPoolAttr attribute) {
          attribute <= cudaMemPoolReuseAllowInternalDependencies;
 }
 
+bool is_high_water(cudaMemPoolAttr attribute) {
+  return attribute == cudaMemPoolAttrReservedMemHigh || attribute == cudaMemPoolAttrUsedMemHigh;
+}
+
 } // namespace
 
 PoolPlace current_pool(int device) {
@@ -144,8 +148,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
       std::memcpy(&pool.reuse[attribute], value, sizeof(int));
     else if (attribute == cudaMemPoolAttrReleaseThreshold)
       std::memcpy(&pool.release_threshold, value, sizeof pool.release_threshold);
-    else if (attribute != cudaMemPoolAttrReservedMemHigh && attribute != cudaMemPoolAttrUsedMemHigh)
+    else if (!is_high_water(attribute) || *static_cast<unsigned long long*>(value) != 0)
       return cudaErrorInvalidValue;
+    else
+      pool.place.access->reset_most_used();
     return cudaSuccess;
   });
 }
@@ -159,10 +165,10 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attrib
     }
     if (attribute < cudaMemPoolAttrReleaseThreshold || attribute > cudaMemPoolAttrUsedMemHigh)
       return cudaErrorInvalidValue;
-    // One memory serves all pools, so each pool reports the memory in use there.
-    const unsigned long long number = attribute == cudaMemPoolAttrReleaseThreshold
-                                          ? pool.release_threshold
-                                          : Runtime::get().memory.used(current_device());
+    // A pool keeps no memory: what is in use is all that it has reserved.
+    const unsigned long long number = attribute == cudaMemPoolAttrReleaseThreshold ? pool.release_threshold
+                                      : is_high_water(attribute) ? pool.place.access->most_used()
+                                                                 : pool.place.access->used();
     std::memcpy(value, &number, sizeof number);
     return cudaSuccess;
   });

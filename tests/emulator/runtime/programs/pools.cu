@@ -34,6 +34,14 @@ void show_access(cudaMemPool_t pool) {
   }
 }
 
+void show_use(cudaMemPool_t pool) {
+  unsigned long long used = 1, most = 1;
+  SHOW(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  SHOW(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+  SHOW_VALUE(used);
+  SHOW_VALUE(most);
+}
+
 void show_owner(const int* memory) {
   cudaPointerAttributes attributes{};
   SHOW(cudaPointerGetAttributes(&attributes, memory));
@@ -55,6 +63,7 @@ int main() {
   int *memory = nullptr, *later = nullptr, *usual = nullptr;
   SHOW(cudaMallocFromPoolAsync(&memory, n * sizeof(int), pool, nullptr));
   SHOW(cudaDeviceSynchronize());
+  show_use(pool);
   show_owner(memory);
   run_on(1, memory);
 
@@ -65,6 +74,14 @@ int main() {
   run_on(0, memory);
   SHOW(cudaMallocFromPoolAsync(&later, n * sizeof(int), pool, nullptr));
   run_on(0, later);
+  SHOW(cudaFreeAsync(later, nullptr));
+  SHOW(cudaDeviceSynchronize());
+  show_use(pool);
+  unsigned long long again = 1;
+  SHOW(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &again));
+  again = 0;
+  SHOW(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &again));
+  show_use(pool);
 
   // What cannot be asked for.
   cudaMemAccessDesc wrong = access(1, cudaMemAccessFlagsProtNone);
