@@ -109,8 +109,8 @@ void answer_about_limits(const _cl_device_id& device, cl_device_info what, const
 }
 
 void answer_about_device(_cl_device_id& device, cl_device_info what, const Info& info) {
-  constexpr cl_device_fp_config every_rounding = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST |
-                                                 CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
+  constexpr cl_device_fp_config every_rounding =
+      CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_FMA;
   switch (what) {
   case CL_DEVICE_TYPE:
     return info.value(cl_device_type{CL_DEVICE_TYPE_GPU});
@@ -134,9 +134,10 @@ void answer_about_device(_cl_device_id& device, cl_device_info what, const Info&
     return info.text(extensions);
   case CL_DEVICE_BUILT_IN_KERNELS:
     return info.text("");
-  case CL_DEVICE_SINGLE_FP_CONFIG:
-  case CL_DEVICE_DOUBLE_FP_CONFIG:
+  case CL_DEVICE_SINGLE_FP_CONFIG: // some of libclc's functions return 0 for a subnormal float
     return info.value(every_rounding);
+  case CL_DEVICE_DOUBLE_FP_CONFIG:
+    return info.value(every_rounding | CL_FP_DENORM);
   case CL_DEVICE_HALF_FP_CONFIG:
     return info.value(cl_device_fp_config{0});
   case CL_DEVICE_GLOBAL_MEM_CACHE_TYPE:

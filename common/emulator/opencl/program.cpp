@@ -5,6 +5,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <string_view>
 
 namespace warpfold::opencl {
@@ -39,6 +40,17 @@ cl_int build_anew(_cl_program& program, const char* function, cl_int failure, Bo
   program.status = result == CL_SUCCESS ? CL_BUILD_SUCCESS : CL_BUILD_ERROR;
   const bool is_of_source = result == CL_BUILD_PROGRAM_FAILURE || result == CL_COMPILE_PROGRAM_FAILURE;
   return is_of_source ? failure : result;
+}
+
+// What is wrong with them is for the log as well: who builds a program looks there.
+void take_options(_cl_program& program, const char* options, int error) {
+  try {
+    program.words = parse_options(options, error);
+    program.options = options ? options : "";
+  } catch (const Refusal& refusal) {
+    program.log = fmt::format("error: {}\n", refusal.what());
+    throw;
+  }
 }
 
 _cl_program& checked_program(cl_program handle) {
@@ -183,8 +195,7 @@ cl_int clBuildProgram(cl_program handle, cl_uint count, const cl_device_id* devi
     check_devices(program, count, devices);
     require(notify || !data, CL_INVALID_VALUE);
     require(program.kernel_objects == 0, CL_INVALID_OPERATION, "the program still has kernel objects");
-    program.words = parse_options(options, CL_INVALID_BUILD_OPTIONS);
-    program.options = options ? options : "";
+    take_options(program, options, CL_INVALID_BUILD_OPTIONS);
     const cl_int result = build_anew(program, "clBuildProgram", CL_BUILD_PROGRAM_FAILURE, [&] {
       if (!program.source.empty() || program.llvm.empty()) compile_source(program, {});
       build(program);
@@ -208,8 +219,7 @@ cl_int clCompileProgram(cl_program handle, cl_uint count, const cl_device_id* de
     std::vector<Header> texts;
     for (cl_uint i = 0; i < header_count; ++i)
       texts.push_back({names[i], checked_program(headers[i]).source});
-    program.words = parse_options(options, CL_INVALID_COMPILER_OPTIONS);
-    program.options = options ? options : "";
+    take_options(program, options, CL_INVALID_COMPILER_OPTIONS);
     const cl_int result = build_anew(program, "clCompileProgram", CL_COMPILE_PROGRAM_FAILURE,
                                      [&] { compile_source(program, texts); });
     if (notify) notify(handle, data);
