@@ -180,7 +180,9 @@ class AsAtHome(unittest.TestCase):
     def test_clusters_and_results_that_are_rows_pass_the_recorder(self):
         lab = support.labs("13")[0]
         result = grader.grade(lab, lab.solution.read_text(), support.HIDDEN, sandbox.Sandbox())
-        self.assertEqual(set(support.states(result).values()), {"pass"}, result["why"] or support.states(result))
+        self.assertEqual(
+            set(support.states(result).values()), {"pass"}, result["why"] or [rung for rung in result["rungs"] if rung["state"] != "pass"]
+        )
 
     def test_an_edit_outside_the_regions_is_shown_and_not_run(self):
         lab = support.labs("01")[0]

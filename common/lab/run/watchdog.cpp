@@ -14,12 +14,15 @@
 #include <ctime>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <optional>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -34,7 +37,7 @@ constexpr int asking[] = {SIGINT, SIGTERM, SIGHUP}, crashing[] = {SIGSEGV, SIGBU
 // interrupt, the host function gets time to return.
 constexpr Seconds after_the_emulators(0.5), to_come_back(1);
 // On a busy machine, a run gets only part of the processor's time. One that has had less than this part may
-// go on, up to so many times as long.
+// go on, up to so many times as long, and as long as it has waited for a processor.
 constexpr double least_part = 0.5, most_patience = 3;
 // A run that launches too often may do so for so long.
 constexpr Seconds before_it_is_for_ever(2);
@@ -53,6 +56,19 @@ Seconds processor_time() {
   clockid_t other = 0;
   const bool has_other = other_process != 0 && clock_getcpuclockid(other_process, &other) == 0;
   return time_of(CLOCK_PROCESS_CPUTIME_ID) + (has_other ? time_of(other) : Seconds(0));
+}
+
+// How long this process's threads could run and were not let to: the second number in Linux's schedstat.
+// Since the process began, as asking costs too much to do it before each run.
+Clock::duration wait_for_processors() {
+  std::int64_t sum = 0;
+  std::error_code failed;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", failed)) {
+    std::ifstream file(thread.path() / "schedstat");
+    std::int64_t had = 0, waited = 0;
+    if (file >> had >> waited) sum += waited;
+  }
+  return std::chrono::nanoseconds(sum);
 }
 
 Clock::time_point in(Seconds seconds) {
@@ -172,7 +188,7 @@ bool takes_too_long() {
   if (is_no_help()) return true;
   if (Clock::now() < *state().run_ends) return false;
   const bool had_time = processor_time() - state().run_begin > least_part * state().per_run;
-  return had_time || state().reasons_end || Clock::now() >= state().run_ends_at_last;
+  return had_time || state().reasons_end || Clock::now() >= state().run_ends_at_last + wait_for_processors();
 }
 
 void look_at_the_clock() {
