@@ -23,6 +23,10 @@ bool is_a_launch_value(const std::string& function) {
   return function == "_Z17get_global_offsetj" || function == "_Z12get_work_dimv";
 }
 
+bool is_of_images(const std::string& function) {
+  return function == "__translate_sampler_initializer" || function.find("ocl_image") != function.npos;
+}
+
 // The PTX of the program, or what is wrong in its log. Throws Refusal.
 std::string linked(_cl_program& program, bool with_launch_values) {
   Translation made =
@@ -44,8 +48,11 @@ void load(_cl_program& program) {
   std::vector<std::string> undefined = undefined_functions(ptx);
   const bool needs_values = std::any_of(undefined.begin(), undefined.end(), is_a_launch_value);
   std::erase_if(undefined, is_a_launch_value);
+  if (std::ranges::any_of(undefined, is_of_images))
+    program.log += "error: the device has no images and no samplers (CL_DEVICE_IMAGE_SUPPORT)\n";
   for (const std::string& name : undefined)
-    program.log += fmt::format("error: the function {} is not defined\n", readable(name));
+    if (!is_of_images(name))
+      program.log += fmt::format("error: the function {} is not defined\n", readable(name));
   if (!undefined.empty()) throw Refusal(CL_BUILD_PROGRAM_FAILURE);
   const OnDevice current(program.context->devices.front()->number);
   if (needs_values)

@@ -64,6 +64,7 @@ void programs(const Session& session) {
   clCreateKernel(wrong, "f", &error);
   SHOW(error);
   SHOW(clBuildProgram(wrong, 0, nullptr, "-no-such-option", nullptr, nullptr));
+  std::printf("%s", session.log_of(wrong).c_str());
   SHOW(clBuildProgram(wrong, 0, nullptr, "", nullptr, nullptr));
   std::printf("%s", session.log_of(wrong).substr(0, session.log_of(wrong).find('\n') + 1).c_str());
   cl_build_status status = CL_BUILD_NONE;
@@ -76,6 +77,12 @@ void programs(const Session& session) {
   SHOW(clBuildProgram(unlinked, 0, nullptr, "", nullptr, nullptr));
   std::printf("%s", session.log_of(unlinked).c_str());
   clReleaseProgram(unlinked);
+  const cl_program of_images = session.program_from(
+      "kernel void f(read_only image2d_t i, global uint4* a) { sampler_t s = CLK_FILTER_NEAREST;"
+      " *a = read_imageui(i, s, (int2)(0, 0)); }");
+  SHOW(clBuildProgram(of_images, 0, nullptr, "", nullptr, nullptr));
+  std::printf("%s", session.log_of(of_images).c_str());
+  clReleaseProgram(of_images);
 }
 
 int main() {
