@@ -124,6 +124,14 @@ class Hazards(unittest.TestCase):
         self.assertIn("try: Wait.", text)
         self.assertIn("1 hazard\n", text)
 
+    def test_the_hosts_line_is_asked_for_where_it_is_unknown(self):
+        hazard = {"kind": "race-host", "message": "the host reads what a kernel may still write", "fails_check": True}
+        for known, where in ({}, True), ({"file": __file__, "line": 1}, False):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                report.print_hazards({"hazards": [hazard | known]})
+            self.assertEqual("compile the program with -g" in out.getvalue(), where)
+
     def test_what_fails_no_check_is_told_apart(self):
         race, leak = {"kind": "race-shared", "fails_check": True}, {"kind": "leak", "fails_check": False}
         self.assertEqual(report.how_many([race, leak], leaks=False), "1 hazard, and 1 more that does not fail the check")
