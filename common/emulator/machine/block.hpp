@@ -225,10 +225,11 @@ private:
   std::unique_ptr<Block> take_cluster(std::uint64_t number);
   void keep(std::unique_ptr<Block> ended);
   enum class Turn : std::uint8_t {
-    done,              // the block came to its end
-    over,              // it has run for long
-    waited,            // no warp did anything but wait for a value in memory
-    waits_for_cluster, // no thread can go on before other blocks of its cluster
+    done,                    // the block came to its end
+    over,                    // it has run for long
+    waited,                  // no warp did anything but wait for a value in memory
+    waits_for_cluster,       // no thread can go on before other blocks of its cluster
+    reached_cluster_barrier, // the same, after the block has gone on
   };
   Turn run_turn(Block& block);
   bool is_out_of_time() const;

@@ -231,15 +231,18 @@ void Worker::keep(std::unique_ptr<Block> block) {
 void Worker::run() {
   const bool backwards = grid.schedule.order == Schedule::Order::backwards;
   std::size_t limit = resident_limit(grid), turn = 0, waited = 0; // turns in a row
+  std::size_t idle = 0;                                           // likewise: turns that brought no block on
   while (!grid.stop) {
     std::unique_ptr<Block> block;
     std::size_t place = backwards ? resident.size() : turn;
-    // A new block while there is room, otherwise the resident ones in turn.
+    // A new block while there is room, otherwise the resident ones in turn. Blocks of a cluster that bring
+    // one another on end first: each has shared memory of its own, which may be large.
     if (!fresh.empty()) {
       block = std::move(fresh.back());
       fresh.pop_back();
-    } else if (resident.size() < limit) {
+    } else if (resident.size() < limit && (!in_clusters || idle >= resident.size())) {
       block = take_block();
+      idle = 0;
     }
     if (!block) {
       if (resident.empty()) return;
@@ -249,12 +252,13 @@ void Worker::run() {
       resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(place));
     }
     const Turn turned = run_turn(*block);
+    idle = turned == Turn::done || turned == Turn::reached_cluster_barrier ? 0 : idle + 1;
     if (turned == Turn::waited) {
       stop_if_waits_in_vain(*block);
       // A GPU starts blocks in the order of their numbers, so one that waits for an earlier one waits for one
       // that has started. In another order, that one may be among those for which there is no room.
       if (++waited > limit && grid.schedule.order != Schedule::Order::forwards) limit *= 2, waited = 0;
-    } else if (turned != Turn::waits_for_cluster) {
+    } else if (turned != Turn::waits_for_cluster && turned != Turn::reached_cluster_barrier) {
       grid.turns_waited = waited = 0;
     }
     if (turned != Turn::done) {
@@ -293,7 +297,7 @@ Worker::Turn Worker::run_turn(Block& block) {
       if (block.cluster->is_stuck()) block.cluster->stop_stuck();
       stop_if_out_of_time(block);
       stop_if_at_a_standstill(block);
-      return Turn::waits_for_cluster;
+      return round == 1 ? Turn::waits_for_cluster : Turn::reached_cluster_barrier;
     }
     // Waiting at a barrier is no reason to step aside, but a time slice that has run out is. Time slices do
     // not run out in a loop with barriers: there, it is having looked for long at what others may write.
