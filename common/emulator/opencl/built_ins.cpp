@@ -51,8 +51,9 @@ ALL_SIZES(MAD_HI, char) ALL_SIZES(MAD_HI, uchar) ALL_SIZES(MAD_HI, short) ALL_SI
 ALL_SIZES(MAD_HI, int) ALL_SIZES(MAD_HI, uint) ALL_SIZES(MAD_HI, long) ALL_SIZES(MAD_HI, ulong)
 )";
 
-// libclc 14's makes infinity of a double that is no number. The instruction keeps LLVM from seeing a
-// rotation: up to version 16 it drops the reduction of a 64-bit count, and PTX shifts by more than 63 to 0.
+// libclc 14's ldexp makes infinity of a double that is no number, and its sub_sat and mad_sat do not always
+// saturate where they should, or do where they should not. The instruction keeps LLVM from seeing a rotation:
+// up to version 16 it drops the reduction of a 64-bit count, and PTX shifts by more than 63 to 0.
 constexpr const char* mended_functions = R"(
 __attribute__((overloadable)) double __clc_ldexp(double x, int n);
 OVERLOADED double ldexp(double x, int n) { return isnan(x) ? x : __clc_ldexp(x, n); }

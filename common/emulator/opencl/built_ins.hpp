@@ -12,8 +12,8 @@ namespace warpfold::opencl {
 constexpr const char* launch_values_name = "warpfold_launch_values";
 std::string launch_values_source();
 
-// The native_ functions, which LLVM translates for no GPU in libclc's form, mad_hi, which libclc lacks, and
-// those of which libclc or LLVM makes something wrong: ldexp of doubles, rotate of 64 bits.
+// The native_ functions, which LLVM translates for no GPU in libclc's form; what libclc lacks, such as
+// mad_hi; and what it or LLVM makes something wrong of, such as ldexp of doubles.
 std::string own_functions_source();
 // Whether a program in LLVM's language may call one of them.
 bool may_need_own_functions(const std::string& llvm);

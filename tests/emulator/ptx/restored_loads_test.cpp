@@ -1,25 +1,16 @@
 #include "ptx/restored_loads.hpp"
 
+#include "first_load.hpp"
+
 #include <gtest/gtest.h>
 
-#include <string>
 #include <string_view>
 
 namespace {
 
 // Whether the kernel's first load is one that is only stored again.
 bool restored(std::string_view body) {
-  const std::string text = std::string(R"(.version 8.0
-.target sm_75
-.visible .entry k(.param .u64 p) {
-  .reg .f32 %f<9>; .reg .b64 %rd<9>;
-)") + std::string(body) + "  ret;\n}\n";
-  const auto module = warpfold::ptx::parse(text);
-  const auto& function = module.functions.back();
-  const auto found = warpfold::ptx::restored_loads(function);
-  for (std::size_t i = 0; i < function.body.size(); ++i)
-    if (function.body[i].opcode == "ld") return found[i];
-  return false;
+  return has_first_load(body, warpfold::ptx::restored_loads);
 }
 
 TEST(RestoredLoads, ElementsThatAreStoredWhereTheyCameFromAreRestored) {
