@@ -5,6 +5,7 @@ is needed to distinguish programs that the emulator can run from those that it c
 
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ MACHINES = {3: "x86 (32-bit)", 40: "ARM (32-bit)", 62: "x86_64", 183: "aarch64",
 DT_NEEDED, DT_STRTAB, DT_RPATH, DT_RUNPATH = 1, 5, 15, 29
 PT_LOAD, PT_DYNAMIC = 1, 2
 SHT_DYNSYM, SYMBOL_BYTES = 11, 24
+DAMAGED = (struct.error, IndexError, ValueError, OverflowError)  # what comes of reading a damaged file
 
 
 class NotElf(Exception):
@@ -26,7 +28,6 @@ class Elf:
     needed: tuple[str, ...]
     search: tuple[str, ...]  # RUNPATH or RPATH, as written
     sections: frozenset[str]
-    imports: frozenset[str] = frozenset()  # functions and variables that its libraries are to define
 
     @property
     def carries_gpu_code(self) -> bool:
@@ -46,7 +47,7 @@ def read(path: Path) -> Elf:
     try:
         data = memoryview(Path(path).read_bytes())
         return parse(Path(path), data)
-    except (struct.error, IndexError, ValueError, OverflowError) as error:
+    except DAMAGED as error:
         raise NotElf(f"{path} begins like an ELF file but is damaged or truncated") from error
 
 
@@ -58,13 +59,18 @@ def parse(path: Path, data: memoryview) -> Elf:
     name = MACHINES.get(machine, f"machine {machine}")
     if bits != 64 or data[5] != 1:
         return Elf(path, bits, name, (), (), frozenset())
-    (segments_at, sections_at) = struct.unpack_from("<QQ", data, 32)
-    (segment_size, segment_count, section_size, section_count, names_index) = struct.unpack_from("<5H", data, 54)
+    (segments_at,) = struct.unpack_from("<Q", data, 32)
+    (segment_size, segment_count, _size, _count, names_index) = struct.unpack_from("<5H", data, 54)
     segments = [struct.unpack_from("<IIQQQQ", data, segments_at + i * segment_size) for i in range(segment_count)]
     needed, search = dynamic(data, segments)
-    headers = [struct.unpack_from("<IIQQQQI", data, sections_at + i * section_size) for i in range(section_count)]
-    names = section_names(data, headers, names_index)
-    return Elf(path, bits, name, needed, search, names, imports(data, headers))
+    names = section_names(data, section_headers(data), names_index)
+    return Elf(path, bits, name, needed, search, names)
+
+
+def section_headers(data: memoryview) -> list[tuple]:
+    (sections_at,) = struct.unpack_from("<Q", data, 40)
+    (size, count) = struct.unpack_from("<2H", data, 58)
+    return [struct.unpack_from("<IIQQQQI", data, sections_at + i * size) for i in range(count)]
 
 
 def dynamic(data: memoryview, segments: list[tuple]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -95,15 +101,22 @@ def section_names(data: memoryview, headers: list[tuple], names_index: int) -> f
     return frozenset(string(data, table + header[0]) for header in headers)
 
 
-def imports(data: memoryview, headers: list[tuple]) -> frozenset[str]:
-    found = set()
+def imports(path: Path) -> frozenset[str]:
+    """The functions and variables that the file's libraries are to define."""
+    data = memoryview(path.read_bytes())
+    try:
+        return frozenset(undefined_symbols(data, section_headers(data)))
+    except DAMAGED as error:
+        raise NotElf(f"{path} begins like an ELF file but is damaged or truncated") from error
+
+
+def undefined_symbols(data: memoryview, headers: list[tuple]) -> Iterator[str]:
     for _name, kind, _flags, _address, offset, size, link in headers:
         if kind == SHT_DYNSYM:
             for at in range(offset, offset + size, SYMBOL_BYTES):
                 (name, _info, _other, section) = struct.unpack_from("<IBBH", data, at)
                 if section == 0 and name != 0:
-                    found.add(string(data, headers[link][4] + name))
-    return frozenset(found)
+                    yield string(data, headers[link][4] + name)
 
 
 def string(data: memoryview, start: int) -> str:

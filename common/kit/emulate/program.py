@@ -67,8 +67,13 @@ def require_emulatable(path: Path) -> None:
 
 def check_driver(part: elf.Elf) -> None:
     libraries = [name for name in part.needed if NEEDS_DRIVER.match(name)]
-    functions = sorted(name for name in part.imports if DRIVER_FUNCTION.match(name))
-    if not libraries or NEEDS_DRIVER.match(part.path.name) or not (functions or "libcuda.so.1" in libraries):
+    if not libraries or NEEDS_DRIVER.match(part.path.name):
+        return
+    try:
+        functions = sorted(name for name in elf.imports(part.path) if DRIVER_FUNCTION.match(name))
+    except elf.NotElf as error:
+        raise KitError(str(error), code=PROGRAM) from error
+    if not functions and "libcuda.so.1" not in libraries:
         return
     called = ", ".join(functions[:4]) + (f" and {len(functions) - 4} more" if len(functions) > 4 else "")
     raise KitError(
