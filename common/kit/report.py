@@ -66,10 +66,6 @@ def how_many(hazards: list[dict], leaks: bool) -> str:
     return f"{failing} hazard{'' if failing == 1 else 's'}{more}"
 
 
-# What the host's code does, whose lines only -g keeps.
-OF_HOST = {"race-host", "host-access", "bad-free", "refused-launch", "nccl", "unwritten-copy", "pageable-copy"}
-
-
 def print_hazards(report: dict, leaks: bool = False) -> None:
     hazards = report.get("hazards", [])
     for hazard in hazards:
@@ -78,7 +74,7 @@ def print_hazards(report: dict, leaks: bool = False) -> None:
         lines = lines_of(hazard)
         for file, line in lines:
             print(f"  {relative(Path(file))}:{line}{source_line(file, line)}")
-        if not lines and hazard["kind"] in OF_HOST:
+        if not lines and hazard["of_host"]:
             print(paint("  where: ", "grey") + "compile the program with -g as well, and the line of the host's code is named")
         for heading, key in [("in", "launch"), ("why", "why"), ("try", "advice")]:
             if hazard.get(key):

@@ -112,7 +112,7 @@ class Hazards(unittest.TestCase):
         hazard = {
             "kind": "race-shared", "file": __file__, "line": 1, "other_file": __file__, "other_line": 3, "times": 4,
             "message": "thread 0 reads s[1], which thread 1 writes", "why": "Warps run in any order.", "advice": "Wait.",
-            "fails_check": True,
+            "fails_check": True, "of_host": False,
         }  # fmt: skip
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
@@ -125,8 +125,8 @@ class Hazards(unittest.TestCase):
         self.assertIn("1 hazard\n", text)
 
     def test_the_hosts_line_is_asked_for_where_it_is_unknown(self):
-        hazard = {"kind": "race-host", "message": "the host reads what a kernel may still write", "fails_check": True}
-        for known, where in ({}, True), ({"file": __file__, "line": 1}, False):
+        hazard = {"kind": "race-host", "message": "the host reads what a kernel may still write", "fails_check": True, "of_host": True}
+        for known, where in ({}, True), ({"file": __file__, "line": 1}, False), ({"of_host": False}, False):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 report.print_hazards({"hazards": [hazard | known]})

@@ -132,7 +132,7 @@ class Recipes(unittest.TestCase):
         self.change(
             "common/emulator/watch/hazards.def",
             "HAZARD_KIND(leak",
-            'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "")',
+            'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "", false)',
         )
         self.expect_failure("odd-stride", test)
         self.change(

@@ -65,8 +65,8 @@ Hazard of_kind(machine::Fault::Kind kind) {
 
 const HazardKindFacts& facts(HazardKind kind) {
   static constexpr HazardKindFacts kinds[] = {
-#define HAZARD_KIND(name, text, section, group, fails_check, explains)                                       \
-  {text, "docs/handouts/" section, group, fails_check, explains},
+#define HAZARD_KIND(name, text, section, group, fails_check, explains, of_host)                              \
+  {text, "docs/handouts/" section, group, fails_check, explains, of_host},
 #define HAZARD_CAUSE(...)
 #include "hazards.def"
 #undef HAZARD_KIND

@@ -29,6 +29,7 @@ struct HazardKindFacts {
   const char* group;    // "bad-access", "race", "unwritten", "convergence" or ""
   bool fails_check;     // makes the check of a rung fail
   const char* explains; // what it explains beside a result, though it fails no check: "wrong", "nan" or ""
+  bool of_host;         // done by the host's code, which is usually built without line numbers
 };
 const HazardKindFacts& facts(HazardKind kind);
 

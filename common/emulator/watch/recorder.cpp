@@ -77,10 +77,9 @@ bool has_place(const Hazard& hazard, const machine::SourceLine& place) {
 
 bool same_place(const Hazard& a, const Hazard& b) {
   if (a.kind != b.kind || !same(a.where, b.where) || !same(a.other, b.other)) return false;
-  // The host part of a program is usually built without line numbers; the message then names the work.
-  const bool is_of_host =
-      a.kind == HazardKind::race_host || a.kind == HazardKind::refused_launch || a.kind == HazardKind::nccl;
-  return !is_of_host || a.where.line != 0 || a.message == b.message;
+  // Where no line is known, the message names the work. What fails no check is counted together.
+  const bool is_fault_of_host = facts(a.kind).of_host && facts(a.kind).fails_check;
+  return !is_fault_of_host || a.where.line != 0 || a.message == b.message;
 }
 
 } // namespace
@@ -256,7 +255,7 @@ std::string Recorder::json() const {
   Json hazards = Json::array();
   for (std::size_t i = 0; i < state_->hazards.size(); ++i) {
     const Hazard& hazard = state_->hazards[i];
-    const auto& [kind, read, group, fails_check, explains] = facts(hazard.kind);
+    const auto& [kind, read, group, fails_check, explains, of_host] = facts(hazard.kind);
     const auto& [why, advice] = facts(cause_in_its_language(hazard));
     hazards.push_back({{"kind", kind},
                        {"file", hazard.where.file},
@@ -273,6 +272,7 @@ std::string Recorder::json() const {
                        {"group", group},
                        {"rank", static_cast<int>(hazard.kind)},
                        {"fails_check", fails_check},
+                       {"of_host", of_host},
                        {"explains", explains},
                        {"times", state_->times[i]}});
   }
