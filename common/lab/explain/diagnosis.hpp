@@ -1,5 +1,5 @@
 // What wrong numbers show by themselves, wherever they were computed: that they change from run to run, that
-// a type cannot hold them, that a float stalled, or that a known mistake in a step of Kahan's summation gives
+// nothing was written, that a float stalled, or that a known mistake in a step of Kahan's summation gives
 // exactly them.
 #pragma once
 

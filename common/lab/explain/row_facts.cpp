@@ -17,7 +17,6 @@ constexpr double near_enough = 1e-3;       // of factors: far more than rounding
 constexpr double near_in_bfloat16 = 5e-3;  // whose rounding changes a number by up to 1 in 2^8
 constexpr double largest_argument = 88.7;  // of an exponential that is finite in float
 constexpr double largest_vanishing = -104; // of one that is zero
-constexpr std::size_t warp = 32;
 
 class WrongRow {
 public:
@@ -544,14 +543,6 @@ private:
         true};
   }
 
-  // The sum over the first columns of each so many.
-  double terms(std::size_t of_so_many, std::size_t first) const {
-    double sum = 0;
-    for (std::size_t column = 0; column < columns_; ++column)
-      if (column % of_so_many < first) sum += std::exp(elements_[column] - expected_.largest);
-    return sum;
-  }
-
   // What the divisor has too much, if it is what so many elements that are 0 would add.
   std::string zeros_in_words(double divisor) const {
     const double zero = std::exp(-expected_.largest), count = (divisor - expected_.sum) / zero;
@@ -580,17 +571,6 @@ private:
           true};
     if (const std::string zeros = zeros_in_words(divisor); !zeros.empty())
       return {"zeros-in-the-sum", fmt::format("{} {}", fact, zeros), true};
-    const std::size_t threads = std::min<std::size_t>(given_.block, columns_);
-    if (is_near(terms(threads, 1), divisor))
-      return {"part-of-the-sum",
-              fmt::format("{} The sum over columns 0, {}, {} and so on is that number.", fact, threads,
-                          2 * threads),
-              true};
-    if (threads > warp && is_near(terms(threads, warp), divisor))
-      return {"part-of-the-sum",
-              fmt::format("{} The sum over columns 0 to {}, {} to {} and so on is that number.", fact,
-                          warp - 1, threads, threads + warp - 1),
-              true};
     return {"wrong-divisor", fact, true};
   }
 
