@@ -26,14 +26,6 @@ inline bool lies_in(std::uint64_t begin, std::uint64_t end, std::uint64_t first,
   return first >= begin && first <= end && bytes <= end - first;
 }
 
-// A bad access stops the launch, unless there is a watcher to report it to. In that case the launch
-// continues, reads give 0 and writes go nowhere (Worker::nowhere), so that one mistake does not hide the
-// next.
-
-// Whether one more bad access of the operation is reported; only its first few are, since a loop that runs
-// wild makes millions of them.
-bool is_told(Warp& warp, const Operation* op);
-
 // Whether [first, first + bytes) lies in one allocation and is aligned to `width`.
 bool check_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, unsigned width,
                   AccessKind kind, std::uint32_t lanes);

@@ -1,6 +1,7 @@
 // Loads from and stores to surfaces: suld.b and sust.b (PTX ISA 9.7.11).
 #include "images.hpp"
 
+#include "machine/bad_access.hpp"
 #include "machine/whole_access.hpp"
 
 namespace warpfold::machine {
