@@ -131,7 +131,7 @@ struct ValueFlow {
     selected,     // selp: the first source where the predicate `chooser` is true, else the second
     exchanged,    // shfl: from another lane's source
     warp_reduced, // redux: from the sources of all active lanes
-    multiplied,   // mma: likewise, from all sources of each
+    multiplied,   // mma: from other lanes' sources, too (factors_of in matrix_shapes.hpp)
     accessed,     // loads, stores and atomics: Watcher::access() sees them
     unrelated,    // from no value that is followed: votes, the kernel's arguments
   };
@@ -147,6 +147,9 @@ struct ValueFlow {
   };
   Kind kind{};
   std::vector<Place> to, from;
+  struct Product { // of a matrix of `rows` and one of `columns`, in so many registers per lane
+    unsigned rows = 0, columns = 0, registers_of_a = 0, registers_of_b = 0;
+  } product;
   std::uint32_t chooser = 0; // the row of a predicate
   bool chooser_negated = false;
   // Of a shuffle: the lane that a lane's value comes from, given the second and third source's values.

@@ -94,6 +94,20 @@ constexpr AccumulatorPlace place_in_sum(unsigned rows, unsigned lane, unsigned i
           .column = block / down * lines_of_register + lane % lanes_of_group * 2 + index % 2};
 }
 
+// What is multiplied for an accumulator: a register of A and one of B that hold the same places along k.
+struct FactorRegisters {
+  unsigned lane_of_a = 0, of_a = 0, lane_of_b = 0, of_b = 0;
+};
+constexpr FactorRegisters factors_of(AccumulatorPlace sum, unsigned rows, unsigned columns, unsigned number) {
+  const unsigned lane = number % lanes_of_group, along = number / lanes_of_group;
+  const auto lane_with = [&](unsigned line) { return line % lines_of_register * lanes_of_group + lane; };
+  const auto register_with = [&](unsigned line, unsigned lines) {
+    return line / lines_of_register + lines / lines_of_register * along;
+  };
+  return {lane_with(sum.row), register_with(sum.row, rows), lane_with(sum.column),
+          register_with(sum.column, columns)};
+}
+
 // Registers per lane of a matrix with that many elements.
 constexpr unsigned registers_for(unsigned elements, Element element) {
   return elements / 32 / packed_in(element);

@@ -1,6 +1,7 @@
 // What an instruction does with values, for a watcher that follows them from where they were loaded to where
 // they end.
 #include "decoder.hpp"
+#include "instructions/matrix.hpp"
 #include "instructions/shuffle_lanes.hpp"
 
 namespace warpfold::machine {
@@ -77,7 +78,7 @@ std::vector<Place> Decoder::slots_of(const ptx::Instruction& in) {
 }
 
 void Decoder::note_flow(const ptx::Instruction& in, std::size_t first) {
-  ValueFlow flow{.kind = kind_of(in), .to = {}, .from = {}};
+  ValueFlow flow{.kind = kind_of(in), .to = {}, .from = {}, .product = {}};
   const bool writes = ptx::first_source(in) == 1 && !in.operands.empty() &&
                       !std::holds_alternative<ptx::AddressOperand>(in.operands[0].value);
   const bool stores = in.opcode == "st" || in.opcode == "red";
@@ -122,6 +123,13 @@ void Decoder::note_flow(const ptx::Instruction& in, std::size_t first) {
       if (in.opcode == "atom") add_sources(2, 4);
     } else if (flow.kind != ValueFlow::Kind::unrelated) {
       add_sources(1, in.operands.size());
+    }
+    if (flow.kind == ValueFlow::Kind::multiplied) {
+      const MatrixShape& shape = *std::ranges::find(mma_shapes, shape_name(in), &MatrixShape::name);
+      const auto registers = [&](std::size_t i) {
+        return static_cast<unsigned>(ptx::values_of(in.operands[i]).size());
+      };
+      flow.product = {shape.m, shape.n, registers(1), registers(2)};
     }
     if (flow.kind == ValueFlow::Kind::selected) {
       flow.chooser = predicate(in.operands[3]);

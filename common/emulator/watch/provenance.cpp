@@ -1,5 +1,6 @@
 #include "provenance.hpp"
 
+#include "machine/matrix_shapes.hpp"
 #include "naming.hpp"
 
 #include <algorithm>
@@ -482,16 +483,11 @@ void Provenance::executed(const machine::Warp& warp, const machine::Operation& o
     nodes.fill(node);
     break;
   }
-  case Kind::multiplied: { // each element of the result is made of a few of them; which, is not told apart
-    std::vector<Value> values;
-    each_lane(lanes, [&](unsigned lane) {
-      for (const Value& value : all_sources(lane))
-        if (value.node >= first_node) values.push_back(value);
-    });
-    if (values.empty()) values.push_back({});
-    nodes.fill(combined(Node::Kind::computed, to.width, 0, values,
-                        where(warp, operation, static_cast<unsigned>(std::countr_zero(lanes)))));
-    break;
+  case Kind::multiplied: {
+    if (lanes != machine::all_lanes) return; // it is refused
+    std::array<std::vector<Value>, machine::warp_lanes> given;
+    each_lane(lanes, [&](unsigned lane) { given[lane] = all_sources(lane); });
+    return multiplied(warp, operation, given);
   }
   case Kind::unrelated:
     nodes.fill(!flow->from.empty() ? NodeId{argument} : NodeId{thread});
@@ -507,6 +503,31 @@ void Provenance::executed(const machine::Warp& warp, const machine::Operation& o
       write(in_frame(warp, flow->to[i], lane), flow->to[i].width,
             in_parts && flow->to.size() > 1 ? operands_[whole->first_operand + i].node : node, nullptr);
   });
+}
+
+// Each accumulator: what it was before, and then pairs of factors.
+void Provenance::multiplied(const machine::Warp& warp, const machine::Operation& operation,
+                            const std::array<std::vector<Value>, machine::warp_lanes>& given) {
+  const ValueFlow& flow = *warp.worker->grid.code.flow(operation);
+  const auto& [rows, columns, of_a, of_b] = flow.product;
+  const std::size_t sums = flow.to.size(), packed = rows * columns / machine::warp_lanes / sums;
+  const unsigned pairs = of_a * machine::lanes_of_group / (rows / machine::lines_of_register);
+  for (unsigned lane = 0; lane < machine::warp_lanes; ++lane)
+    for (unsigned i = 0; i < sums; ++i) {
+      const ValueFlow::Place& to = flow.to[i];
+      std::vector<Value> values{given[lane].at(of_a + of_b + i)};
+      for (unsigned part = 0; part < packed; ++part)
+        for (unsigned number = 0; number < pairs; ++number) {
+          const auto place = machine::place_in_sum(rows, lane, static_cast<unsigned>(i * packed) + part);
+          const auto at = machine::factors_of(place, rows, columns, number);
+          values.push_back(given[at.lane_of_a].at(at.of_a));
+          values.push_back(given[at.lane_of_b].at(of_a + at.of_b));
+        }
+      write(in_frame(warp, to, lane), to.width,
+            combined(Node::Kind::computed, to.width, bits_at(in_frame(warp, to, lane), to.width), values,
+                     where(warp, operation, lane)),
+            nullptr);
+    }
 }
 
 void Provenance::carried(const machine::Warp&, const std::byte* to, const std::byte* from,

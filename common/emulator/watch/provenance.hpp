@@ -128,6 +128,8 @@ private:
   std::vector<Value> sources(const machine::Warp& warp, const machine::ValueFlow& flow, unsigned lane);
   Value source(const machine::Warp& warp, const machine::ValueFlow::Place& place, unsigned lane);
   NodeId exchanged(const machine::Warp& warp, const machine::ValueFlow& flow, unsigned lane);
+  void multiplied(const machine::Warp& warp, const machine::Operation& operation,
+                  const std::array<std::vector<Value>, machine::warp_lanes>& given); // by lane
   void load(const machine::Access& access, const machine::ValueFlow& flow, unsigned lane);
   void store(const machine::Access& access, const machine::ValueFlow& flow, unsigned lane);
   void update(const machine::Access& access, const machine::ValueFlow& flow, unsigned lane,

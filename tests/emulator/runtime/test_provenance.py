@@ -79,6 +79,13 @@ class Provenance(unittest.TestCase):
     def test_calls(self):
         self.expect("called", {1.0: 2, 2.0: 1})
 
+    def test_products_of_matrices(self):
+        def row(first: int) -> dict:
+            return {float(first + 2 * i): 1 for i in range(8)} | {"constant": 8}
+
+        self.expect("multiplied", *[row(0)] * 4, row(16))
+        self.assertEqual(self.graphs["multiplied"].results(33)[32], row(1))
+
     def test_what_is_no_element(self):
         self.expect("index_added", {63.0: 1, "thread": 1})
         self.expect("nothing", {"result": 1})

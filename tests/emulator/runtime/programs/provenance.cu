@@ -93,6 +93,19 @@ __global__ void overwritten(const float* in, float* out) {
   if (threadIdx.x == 1) *out = place;
 }
 
+// A matrix of 16 x 8, of which each lane has four elements, times one of ones. Lane l's sums 0 and 2 are of
+// rows l / 4 and l / 4 + 8.
+__global__ void multiplied(const float* in, float* out) {
+  unsigned elements[4];
+  for (int i = 0; i < 4; ++i) elements[i] = __float_as_uint(in[threadIdx.x % 32 * 4 + i]);
+  float sums[4] = {};
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %8}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(elements[0]), "r"(elements[1]), "r"(elements[2]), "r"(elements[3]), "r"(0x3f800000));
+  out[threadIdx.x] = threadIdx.x < 32 ? sums[0] : sums[2];
+}
+
 __global__ void nothing(const float*, float*) {}
 
 template <typename Function>
@@ -137,6 +150,7 @@ int main() {
   SHOW_KERNEL(chosen, 1);
   SHOW_KERNEL(index_added);
   SHOW_KERNEL(overwritten);
+  SHOW_KERNEL(multiplied);
   SHOW_KERNEL(nothing);
   show("two_launches", [] {
     float* between;
