@@ -91,7 +91,7 @@ std::optional<std::string_view> ElementCounts::type_given_to_library(const Node&
 void ElementCounts::find_users() {
   for (NodeId id = first_node; id < graph_.end(); ++id) {
     const Node& node = graph_.node(id);
-    if (const auto element = element_of(node)) loads_of_[*element].push_back(id);
+    for (auto [element, end] = loaded_by(node); element < end; ++element) loads_of_[element].push_back(id);
     const auto operands = graph_.operands_of(node);
     if (operands.empty()) continue;
     const Factors factor = factors(id);
@@ -112,8 +112,17 @@ std::optional<std::size_t> ElementCounts::element_of(const Node& node) const {
   return std::nullopt;
 }
 
+ElementCounts::Loaded ElementCounts::loaded_by(const Node& node) const {
+  const auto first = element_of(node);
+  if (!first) return {};
+  const std::size_t count = std::max<std::size_t>(1, node.width / size_of(input_.type));
+  return {*first, std::min(*first + count, given_.n)};
+}
+
 std::optional<std::size_t> ElementCounts::result_at(std::uint64_t address) const {
-  const std::uint64_t result = (address - outcome_.followed.results) / size_of(input_.type);
+  const std::size_t width =
+      outcome_.bits.empty() ? size_of(input_.type) : outcome_.bits.size() / outcome_.results.size();
+  const std::uint64_t result = (address - outcome_.followed.results) / width;
   if (address < outcome_.followed.results || result >= graph_.roots.size()) return std::nullopt;
   return result;
 }
@@ -198,6 +207,11 @@ ElementCounts::Factors ElementCounts::in_sum(const Node& node) const {
   const auto value = [&](std::size_t i) { return number(operands[i].bits, type); };
   const auto bare = [&](std::size_t i) { return ValueGraph::is_bare(operands[i].node); };
   const auto begins = [&](std::string_view name) { return operation.starts_with(name); };
+  if (begins("mma.")) return in_product(node);
+  if (input_.type == Type::bfloat16) { // two fill a word
+    if (begins("shl.") && count == 2 && bare(1) && operands[1].bits == 16) return {1, 0};
+    if (begins("or.") && count == 2 && (operands[0].bits & operands[1].bits) == 0) return {1, 1};
+  }
   if (begins("sub.") && count == 2) return {1, -1};
   if (begins("neg.") && count == 1) return {-1};
   if (begins("avg.")) return Factors(count, 1.0 / static_cast<double>(count));
@@ -208,6 +222,23 @@ ElementCounts::Factors ElementCounts::in_sum(const Node& node) const {
   if (begins("shl.") && count == 2 && bare(1))
     return {std::ldexp(1.0, static_cast<int>(std::min<std::uint64_t>(operands[1].bits, 64))), 0};
   return {};
+}
+
+// An accumulator of a product of matrices: what it was before, and then pairs of factors. The elements of the
+// factor that comes from nothing in memory must be equal.
+ElementCounts::Factors ElementCounts::in_product(const Node& node) const {
+  const auto operands = graph_.operands_of(node);
+  Factors found(operands.size());
+  found[0] = 1;
+  for (std::size_t a = 1, b = 2; b < operands.size(); a += 2, b += 2) {
+    const bool a_is_bare = ValueGraph::is_bare(operands[a].node),
+               both = a_is_bare == ValueGraph::is_bare(operands[b].node);
+    const std::uint64_t constant = operands[a_is_bare ? a : b].bits;
+    if (both && a_is_bare && (operands[a].bits == 0 || operands[b].bits == 0)) continue;
+    if (both || input_.type != Type::bfloat16 || constant >> 16 != (constant & 0xffff)) return {};
+    found[a_is_bare ? b : a] = load_value(Type::bfloat16, &constant);
+  }
+  return found;
 }
 
 // What a node counts, its operands count with its factors.
@@ -231,8 +262,8 @@ void ElementCounts::count_from(const std::vector<NodeId>& roots) {
       if (is_another_operation || value != identity(input_.type, input_.op))
         terms_.push_back({id, origin, value, counted});
     };
-    if (const auto element = element_of(node)) {
-      of_element_[*element] += times;
+    if (auto [element, end] = loaded_by(node); element < end) {
+      for (; element < end; ++element) of_element_[element] += times;
       continue;
     }
     const auto operands = graph_.operands_of(node);
@@ -283,7 +314,7 @@ bool ElementCounts::makes_result() const {
   // unit, and most of these errors cancel out.
   constexpr double exact_up_to = 0x1p24, most_rounding = 0x1p-10;
   const bool rounds = given_.kind == Kind::rounding || magnitude > exact_up_to;
-  const double unit = input_.type == Type::float32 ? 0x1p-24 : 0x1p-53;
+  const double unit = input_.type == Type::float64 ? 0x1p-53 : 0x1p-24;
   return rounds && std::abs(total - got) <= (is_product ? std::abs(total) : magnitude) *
                                                 std::min(operations * unit, most_rounding);
 }
@@ -312,7 +343,7 @@ std::map<std::size_t, double> ElementCounts::elements_in(NodeId node) const {
     open.erase(open.begin());
     if (ValueGraph::is_bare(id) || times == 0) continue;
     const Node& each = graph_.node(id);
-    if (const auto element = element_of(each)) elements[*element] += times;
+    for (auto [element, end] = loaded_by(each); element < end; ++element) elements[element] += times;
     if (each.operands == 0) continue;
     const Factors factor = factors(id);
     const auto operands = graph_.operands_of(each);

@@ -45,7 +45,12 @@ public:
   // The loads of an element, in order; a node's users, as far as they count it.
   const std::vector<NodeId>& loads_of(std::size_t element) const { return loads_of_[element]; }
   const std::vector<NodeId>& users_of(NodeId id) const { return users_of_[id]; }
-  std::optional<std::size_t> element_of(const ValueGraph::Node& node) const;
+  std::optional<std::size_t> element_of(const ValueGraph::Node& node) const; // the first one
+  // Those that a load brings: one, or several that fill a word.
+  struct Loaded {
+    std::size_t first = 0, end = 0;
+  };
+  Loaded loaded_by(const ValueGraph::Node& node) const;
   // How often each element counts in a node.
   std::map<std::size_t, double> elements_in(NodeId node) const;
   // The last step that had this element's value and kept a worse one. Of minima and maxima.
@@ -71,6 +76,7 @@ private:
   bool is_beside_a_mark(const ValueGraph::Node& node) const;
   Factors of_choice(NodeId id) const;
   Factors in_sum(const ValueGraph::Node& node) const;
+  Factors in_product(const ValueGraph::Node& node) const;
   bool is_choice(const ValueGraph::Node& node) const;
   double value_in(const ValueGraph::Node& node, std::uint64_t bits) const;
   void find_values();

@@ -137,7 +137,7 @@ std::string used_in_vain(const FollowedResult& result, const Story& story, const
   if (is_same_thread(user, made))
     return sentence("{}, and what it makes of that in {} does not get into {}.", who_has, lines, its_result);
   const bool one = std::ranges::all_of(users, is_of(user));
-  return sentence("{}. {} take{} it from there in {}, and what {} of it does not get into {}.", who_has,
+  return sentence("{}. {} take{} that from there in {}, and what {} of it does not get into {}.", who_has,
                   capital(result.words.threads_of(users)), one ? "s" : "", lines,
                   one ? "it makes" : "they make", its_result);
 }

@@ -97,12 +97,7 @@ std::string unreached(const FollowedResult& result) {
   const std::vector<bool> counts = on_the_way(result, true);
   std::vector<bool> is_there(result.given.n), is_read(result.given.n);
   for (NodeId id = first_node; id < result.graph.end(); ++id) {
-    const ValueGraph::Node& node = result.graph.node(id);
-    const auto first = result.counts.element_of(node);
-    if (!first) continue;
-    const std::size_t end =
-        std::min(result.given.n, *first + std::max<std::size_t>(1, node.width / size_of(result.input.type)));
-    for (std::size_t element = *first; element < end; ++element) {
+    for (auto [element, end] = result.counts.loaded_by(result.graph.node(id)); element < end; ++element) {
       is_read[element] = true;
       if (counts[id]) is_there[element] = true;
     }

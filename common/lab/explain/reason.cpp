@@ -3,7 +3,6 @@
 #include "explain/exponential_counts.hpp"
 #include "explain/on_the_way.hpp"
 #include "explain/row_facts.hpp"
-#include "explain/weights.hpp"
 #include "explain/where_values_went.hpp"
 #include "judge/judge.hpp"
 #include "run/device.hpp"
@@ -97,8 +96,7 @@ bool is_right_with_a_quarter(const Rung& rung, const Failure& failure, bool& dev
 
 } // namespace
 
-Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
-                         const SearchForReasons* to_find_weights) {
+Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost) {
   const Case& given = failure.given;
   if (rung.row_function != RowFunction::none) return diagnose_row(rung, failure, input, device_lost);
   if (Diagnosis found = of_integer_bits(rung, failure, input); !found.kind.empty()) return found;
@@ -132,13 +130,7 @@ Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequenc
   const Sequence rounding =
       make_sequence(failure.variant->type, rung.op, Kind::rounding, given.n, input.seed);
   if (rung.is_kahan) observe(rounding, symptom.of_rounding);
-  Diagnosis found = diagnose(symptom);
-  if (!found.kind.empty() || !to_find_weights) return found;
-  const WithoutChecks fast; // there was nothing to see
-  const auto weights = find_weights(symptom, [&](const Sequence& probe) -> std::optional<double> {
-    return to_find_weights->is_over() ? std::nullopt : result_on(probe);
-  });
-  return weights ? describe(*weights, symptom) : found;
+  return diagnose(symptom);
 }
 
 Diagnosis left_in_variables(const Rung& rung, const Failure& failure, const Sequence& input,

@@ -3,7 +3,6 @@
 
 #include "explain/diagnosis.hpp"
 #include "judge/case_judge.hpp"
-#include "run/watchdog.hpp"
 
 namespace lab {
 
@@ -11,10 +10,8 @@ namespace lab {
 constexpr std::size_t most_followed = 100'003;
 
 // On the emulator, one run whose values are followed. If they do not show why, or cannot be followed, runs on
-// the same input and on others show what the numbers say by themselves; and where values cannot be followed
-// and `to_find_weights` has time left, how often each element counts.
-Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost,
-                         const SearchForReasons* to_find_weights = nullptr);
+// the same input and on others show what the numbers say by themselves.
+Diagnosis diagnose_wrong(const Rung& rung, const Failure& failure, const Sequence& input, bool& device_lost);
 
 // Whether the result is right with all __device__ variables as they were when the program began, and wrong
 // after an earlier launch. The kind is empty if not, or where that cannot be tried.

@@ -74,8 +74,8 @@ public:
         return found.reason.kind == library_told_another_type || found.reason.kind == host_adds_wrongly ||
                found.reason.kind == "foreign";
       };
-      Found other = look_at_some_elements(search);
-      if (!says_more(other)) other = {*of_nothing, reason_of(*of_nothing, search)};
+      Found other = look_at_some_elements();
+      if (!says_more(other)) other = {*of_nothing, reason_of(*of_nothing)};
       if (says_more(other)) return progress_.decide(other.failure.check, std::move(other.reason));
       return progress_.decide(
           of_nothing->check,
@@ -96,7 +96,7 @@ public:
     if (smallest != sums_.end()) std::iter_swap(sums_.begin() + 1, smallest);
     constexpr std::size_t tries = 4;
     for (std::size_t i = 0; i < std::min(tries, sums_.size()) && !is_over(search); ++i) {
-      Found found = look_at(sums_[i], search);
+      Found found = look_at(sums_[i]);
       if (only_other_blocks) add_what_the_block_says(found.reason, found.failure.given.block);
       if (!found.reason.kind.empty()) return progress_.decide(found.failure.check, std::move(found.reason));
     }
@@ -125,10 +125,10 @@ private:
   }
 
   // The one with the fewest elements.
-  Found look_at_some_elements(const SearchForReasons& search) {
+  Found look_at_some_elements() {
     const auto some = std::ranges::min_element(
         sums_, {}, [](const Failure& failure) { return failure.given.n == 0 ? no_size : failure.given.n; });
-    return some->given.n == 0 ? Found{*some, {}} : Found{*some, reason_of(*some, search)};
+    return some->given.n == 0 ? Found{*some, {}} : Found{*some, reason_of(*some)};
   }
 
   Diagnosis reason_for_one(const Failure& failure, bool has_exact_sum) {
@@ -139,7 +139,7 @@ private:
               "before the end, a sum is rounded to float.",
               true};
     }
-    return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost);
+    return reason_of(failure);
   }
 
   static void sort_by_what_they_show(std::vector<Failure>& failures) {
@@ -151,38 +151,34 @@ private:
   static std::size_t size(const Failure& failure) { return failure.given.n < 31 ? no_size : failure.given.n; }
 
   // The reason of this failure, or of one like it that shows more.
-  Found look_at(Failure failure, const SearchForReasons& search) {
+  Found look_at(Failure failure) {
     Found found{std::move(failure), {}};
     const std::size_t n = found.failure.given.n;
     // A run of which each value is followed takes many times as long.
-    if (found.failure.seconds > long_run)
-      look_at_another(found, std::min(n, few_elements), rung_.min_block, search);
+    if (found.failure.seconds > long_run) look_at_another(found, std::min(n, few_elements), rung_.min_block);
     // What shows only with many blocks shows as well, and is found sooner, with few elements in small blocks.
-    if (n > few_elements && found.reason.kind.empty())
-      look_at_another(found, few_elements, small_block(), search);
+    if (n > few_elements && found.reason.kind.empty()) look_at_another(found, few_elements, small_block());
     if (n > many_elements && found.reason.kind.empty())
-      look_at_another(found, many_elements, found.failure.given.block, search);
+      look_at_another(found, many_elements, found.failure.given.block);
     if (n > most_followed && found.reason.kind.empty())
-      look_at_another(found, most_followed, found.failure.given.block, search);
-    if (n > most_followed && found.reason.kind.empty()) look_at_small_device(found, search);
-    if (found.reason.kind.empty()) found.reason = reason_of(found.failure, search);
+      look_at_another(found, most_followed, found.failure.given.block);
+    if (n > most_followed && found.reason.kind.empty()) look_at_small_device(found);
+    if (found.reason.kind.empty()) found.reason = reason_of(found.failure);
     // With few elements, the result may be nothing, where many elements show more.
-    if (found.reason.kind == "nothing-read" || found.reason.kind == "nothing-added")
-      look_at_another(found, many_elements, 32, search);
+    if (found.reason.kind == "nothing-read") look_at_another(found, many_elements, 32);
     return found;
   }
 
   // A grid that fits the device, and in which each thread meets many elements, needs a million of them. On a
   // device with one multiprocessor, few are enough.
-  void look_at_small_device(Found& found, const SearchForReasons& search) {
+  void look_at_small_device(Found& found) {
     if (!on_emulator() || device().multiprocessors == 1) return;
     const OneMultiprocessor small;
-    look_at_another(found, many_elements, found.failure.given.block, search, small.in_words());
+    look_at_another(found, many_elements, found.failure.given.block, small.in_words());
   }
 
   // Takes another case in place of this one, if it is wrong too and its reason is found.
-  void look_at_another(Found& found, std::size_t n, unsigned block, const SearchForReasons& search,
-                       const std::string& where = "") {
+  void look_at_another(Found& found, std::size_t n, unsigned block, const std::string& where = "") {
     Case given = found.failure.given;
     const bool is_same = n == given.n && block == given.block;
     if (is_same || block < rung_.min_block || n > rung_.most_elements(block)) return;
@@ -190,11 +186,11 @@ private:
     if (!judge_.is_wrong(*found.failure.variant, given, check_for(given, where))) return;
     const Failure other = failures().back();
     sums_.push_back(other);
-    if (Diagnosis reason = reason_of(other, search); reason.specific) found = {other, std::move(reason)};
+    if (Diagnosis reason = reason_of(other); reason.specific) found = {other, std::move(reason)};
   }
 
-  Diagnosis reason_of(const Failure& failure, const SearchForReasons& search) {
-    return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost, &search);
+  Diagnosis reason_of(const Failure& failure) {
+    return diagnose_wrong(rung_, failure, input_of(rung_, failure), judge_.judged.device_lost);
   }
 
   // For a rung that is wrong only with numbers of threads other than the usual one.

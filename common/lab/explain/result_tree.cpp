@@ -102,7 +102,11 @@ private:
   }
   double value_of(NodeId id) const {
     const ValueGraph::Node& node = graph_.node(id);
-    if (const auto element = counts_.element_of(node)) return input_[*element];
+    if (auto [element, end] = counts_.loaded_by(node); element < end) {
+      double all = input_[element];
+      while (++element < end) all = apply(input_.op, all, input_[element]);
+      return all;
+    }
     return node.kind == NodeKind::loaded || node.kind == NodeKind::host ? counts_.value_of(id) : values_[id];
   }
 

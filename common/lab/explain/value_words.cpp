@@ -71,6 +71,13 @@ std::string ValueWords::threads_of(const std::vector<NodeId>& nodes) const {
   return threads(std::move(all));
 }
 
+// Whether it holds elements side by side.
+bool ValueWords::is_word(NodeId id) const {
+  const ValueGraph::Node& node = graph_.node(id);
+  return node.kind == NodeKind::loaded || node.kind == NodeKind::packed ||
+         (node.kind == NodeKind::computed && graph_.operation_of(node).starts_with("or."));
+}
+
 std::string ValueWords::value_of(NodeId id) const {
   const std::map<std::size_t, double> counted = counts_.elements_in(id);
   Indices elements;
@@ -83,7 +90,7 @@ std::string ValueWords::value_of(NodeId id) const {
   constexpr std::string_view names[] = {"the sum of ", "the minimum of ", "the maximum of ",
                                         "the product of ", ""};
   const std::string_view of_several = names[static_cast<int>(input_.op)],
-                         several = elements.size() == 1 ? "" : of_several;
+                         several = elements.size() == 1 || is_word(id) ? "" : of_several;
   if (counts_.is_selection() || (all_alike && often == 1)) return fmt::format("{}{}", several, which);
   if (all_alike) return fmt::format("{:g} times {}{}", often, several, which);
   Indices not_once;

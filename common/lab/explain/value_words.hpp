@@ -45,6 +45,8 @@ public:
   std::string who(const Where& at) const;
 
 private:
+  bool is_word(NodeId id) const;
+
   const ValueGraph& graph_;
   const ElementCounts& counts_;
   const Case& given_;

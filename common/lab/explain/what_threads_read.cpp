@@ -16,8 +16,9 @@ std::string WhatThreadsRead::formula() {
   std::map<unsigned, std::map<Thread, Indices>> by_line;  // a loop may have been unrolled
   for (NodeId id = first_node; id < result_.graph.end(); ++id) {
     const ValueGraph::Node& node = result_.graph.node(id);
-    if (const auto element = result_.counts.element_of(node); element && node.where.launch == 0)
-      by_line[result_.graph.line(node.where)][{node.where.block, node.where.thread}].push_back(*element);
+    if (node.where.launch != 0) continue;
+    for (auto [element, end] = result_.counts.loaded_by(node); element < end; ++element)
+      by_line[result_.graph.line(node.where)][{node.where.block, node.where.thread}].push_back(element);
   }
   std::size_t all = 0;
   for (const auto& [line, threads] : by_line) all += threads.size();

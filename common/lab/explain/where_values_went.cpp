@@ -167,15 +167,13 @@ Finding element_counts(const FollowedResult& result, bool is_untouched) {
 }
 
 // Where it is not known how often each element counts.
-Diagnosis without_counts(FollowedResult& result, bool by_matrices) {
+Diagnosis without_counts(FollowedResult& result) {
   if (Diagnosis found = rounded_to_float(result); !found.kind.empty()) return found;
   if (Diagnosis found = lost_bits(result); !found.kind.empty()) return found;
   if (const std::string text = std::isnan(result.got) ? first_not_finite(result) : ""; !text.empty())
     return {"not-a-number", text.substr(1), true};
   if (result.given.devices > 1) return {}; // it may have been NCCL
-  if (Diagnosis found = of_the_host(result); !found.kind.empty()) return found;
-  const std::string text = by_matrices ? unreached(result) : "";
-  return text.empty() ? Diagnosis{} : Diagnosis{"unreached", text.substr(1), true};
+  return of_the_host(result);
 }
 
 Diagnosis from_counts(const FollowedResult& result) {
@@ -201,11 +199,7 @@ Diagnosis from_values(const Outcome& outcome, const Case& given, const Sequence&
   FollowedResult result(graph, outcome, given, input, row);
   if (!graph.complete || row >= graph.roots.size()) return {};
   if (Diagnosis found = of_library_type(result); !found.kind.empty()) return found;
-  // Of what matrices make of them, it is not known how often elements count.
-  const bool by_matrices = std::ranges::any_of(
-      graph.places, [](const ValueGraph::Place& place) { return place.operation.starts_with("mma."); });
-  return by_matrices || !result.counts.explain_result() ? without_counts(result, by_matrices)
-                                                        : from_counts(result);
+  return result.counts.explain_result() ? from_counts(result) : without_counts(result);
 }
 
 } // namespace lab

@@ -20,13 +20,17 @@ public:
   explicit FollowedRun(std::size_t n, Operator op = Operator::add) {
     given_.n = n, given_.block = 4;
     input_ = make_sequence(Type::float32, op, Kind::exact, n, 1);
-    for (std::size_t i = 0; i < n; ++i)
-      store_value(Type::float32, double(i + 1), input_.values.to_change() + i * sizeof(float));
     input_.period = n;
+    elements_are(Type::float32);
   }
 
-  void elements_are(Type type) { input_.type = type; }
+  void elements_are(Type type) {
+    input_.type = type;
+    for (std::size_t i = 0; i < input_.n; ++i)
+      store_value(type, double(i + 1), input_.values.to_change() + i * size_of(type));
+  }
 
+  // A word: of elements of two bytes, two.
   unsigned load(std::size_t element, unsigned block, unsigned thread, unsigned line = 10) {
     return node(0, "ld.global.f32", line, block, thread, float(element + 1), input + 4 * element, {});
   }

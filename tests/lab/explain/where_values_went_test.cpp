@@ -124,7 +124,7 @@ TEST(WhereValuesWent, WhatOthersTakeInVain) {
   const Diagnosis said = run.said(a, 1);
   EXPECT_EQ(said.kind, "not-used");
   EXPECT_NE(said.text.find(
-                "In line 10, thread 1 of block 0 reads element 1. Thread 2 of block 0 takes it from there "
+                "In line 10, thread 1 of block 0 reads element 1. Thread 2 of block 0 takes that from there "
                 "in line 20, and what it makes of it does not get into the result."),
             std::string::npos)
       << said.text;
@@ -407,6 +407,63 @@ TEST(WhereValuesWent, RowsWhoseResultsNothingIsStoredIn) {
   const Diagnosis said = run.said_of_row(0, fmt::format("{0},{0}", old), {50, 50});
   EXPECT_EQ(said.kind, "never-written");
   EXPECT_EQ(said.text.find("Nothing is stored in the result of row 0 and of 1 other row."), 0u) << said.text;
+}
+
+TEST(WhereValuesWent, ElementsThatCountInMoreWaysThanCanBeListed) {
+  FollowedRun run(5);
+  unsigned total = run.load(0, 0, 0);
+  float sum = 1;
+  for (unsigned i = 1; i < 5; ++i) {
+    const auto value = float(i + 1);
+    const unsigned often =
+        run.compute("mul.f32", 20, 0, value * value, {{run.load(i, 0, 0), value}, {of_constants, value}});
+    total = run.compute("add.f32", 21, 0, sum + value * value, {{total, sum}, {often, value * value}});
+    sum += value * value;
+  }
+  EXPECT_NE(run.said(total, sum)
+                .text.find("Here the elements count between 1 and 5 times: element 0 counts "
+                           "once, element 4 counts 5 times."),
+            std::string::npos)
+      << run.said(total, sum).text;
+}
+
+// Words of two elements, times ones.
+unsigned sum_of_row(FollowedRun& run, unsigned first, float sum) {
+  const float ones = std::bit_cast<float>(0x3f803f80);
+  const unsigned left = run.load(first, 0, 0), right = run.load(first + 1, 0, 1);
+  return run.compute("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 20, 0, sum,
+                     {{of_constants, 0}, {left, 1}, {of_constants, ones}, {right, 1}, {of_constants, ones}});
+}
+
+TEST(WhereValuesWent, ARowOfAMatrixThatIsNotAdded) {
+  FollowedRun run(8);
+  run.elements_are(Type::bfloat16);
+  const unsigned first = sum_of_row(run, 0, 10), second = sum_of_row(run, 2, 26);
+  const Diagnosis said = run.said(first, 10);
+  EXPECT_EQ(said.kind, "not-used");
+  EXPECT_EQ(
+      said.text,
+      "Each element should count once. Here elements 4 to 7 (the last 4) do not count, elements 0 to 3 "
+      "(the first 4) count once. In line 20, thread 0 of block 0 has the sum of elements 4 to 7 (the last "
+      "4), and nothing that is used is made of that.");
+  const unsigned both = run.compute("add.f32", 21, 0, 36, {{first, 10}, {second, 26}});
+  EXPECT_EQ(run.said(both, 36).kind, "");
+  EXPECT_EQ(run.said(run.compute("add.f32", 21, 0, 46, {{both, 36}, {first, 10}}), 46).kind, "added-again");
+}
+
+TEST(WhereValuesWent, AWordThatIsNotUsed) {
+  FollowedRun run(4);
+  run.elements_are(Type::bfloat16);
+  const unsigned left = run.load(0, 0, 0);
+  run.load(1, 0, 1);
+  const unsigned sum =
+      run.compute("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 20, 0, 3,
+                  {{of_constants, 0}, {left, 1}, {of_constants, std::bit_cast<float>(0x3f803f80)}});
+  EXPECT_NE(
+      run.said(sum, 3).text.find("In line 10, thread 1 of block 0 reads elements 2 and 3, and nothing that "
+                                 "is used is made of that."),
+      std::string::npos)
+      << run.said(sum, 3).text;
 }
 
 TEST(WhereValuesWent, WhatCameInAWayThatIsNotFollowedSaysNothing) {
