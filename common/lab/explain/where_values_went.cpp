@@ -163,6 +163,7 @@ Finding element_counts(const FollowedResult& result, bool is_untouched) {
     found.text += why.text;
     if (found.kind.empty()) found.kind = why.kind;
   }
+  if (found.kind.empty() && no_element) found.kind = "nothing-counted"; // all of them cancel out
   return found;
 }
 

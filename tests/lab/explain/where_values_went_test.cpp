@@ -409,6 +409,13 @@ TEST(WhereValuesWent, RowsWhoseResultsNothingIsStoredIn) {
   EXPECT_EQ(said.text.find("Nothing is stored in the result of row 0 and of 1 other row."), 0u) << said.text;
 }
 
+TEST(WhereValuesWent, ElementsThatCancelOut) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  EXPECT_EQ(run.said(run.compute("sub.f32", 20, 0, 0, {{a, 1}, {a, 1}}), 0).text,
+            "None of the elements counts in the result.");
+}
+
 TEST(WhereValuesWent, ElementsThatCountInMoreWaysThanCanBeListed) {
   FollowedRun run(5);
   unsigned total = run.load(0, 0, 0);
