@@ -125,11 +125,12 @@ void Decoder::note_flow(const ptx::Instruction& in, std::size_t first) {
       add_sources(1, in.operands.size());
     }
     if (flow.kind == ValueFlow::Kind::multiplied) {
-      const MatrixShape& shape = *std::ranges::find(mma_shapes, shape_name(in), &MatrixShape::name);
+      const auto* const shape = std::ranges::find(mma_shapes, shape_name(in), &MatrixShape::name);
+      if (shape == std::end(mma_shapes) || in.operands.size() < 4) return;
       const auto registers = [&](std::size_t i) {
         return static_cast<unsigned>(ptx::values_of(in.operands[i]).size());
       };
-      flow.product = {shape.m, shape.n, registers(1), registers(2)};
+      flow.product = {shape->m, shape->n, registers(1), registers(2)};
     }
     if (flow.kind == ValueFlow::Kind::selected) {
       flow.chooser = predicate(in.operands[3]);
