@@ -171,8 +171,8 @@ Finding element_counts(const FollowedResult& result, bool is_untouched) {
 Diagnosis without_counts(FollowedResult& result) {
   if (Diagnosis found = rounded_to_float(result); !found.kind.empty()) return found;
   if (Diagnosis found = lost_bits(result); !found.kind.empty()) return found;
-  if (const std::string text = std::isnan(result.got) ? first_not_finite(result) : ""; !text.empty())
-    return {"not-a-number", text.substr(1), true};
+  if (const std::string text = std::isfinite(result.got) ? "" : first_not_finite(result); !text.empty())
+    return {"not-finite", text.substr(1), true};
   if (result.given.devices > 1) return {}; // it may have been NCCL
   return of_the_host(result);
 }

@@ -409,6 +409,14 @@ TEST(WhereValuesWent, RowsWhoseResultsNothingIsStoredIn) {
   EXPECT_EQ(said.text.find("Nothing is stored in the result of row 0 and of 1 other row."), 0u) << said.text;
 }
 
+TEST(WhereValuesWent, ASumThatIsInfinite) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const auto infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(run.said(run.compute("add.f32", 20, 0, infinity, {{a, 0x1p127f}, {a, 0x1p127f}}), infinity).text,
+            "In line 20, thread 0 of block 0 makes inf of 1.701411835e+38 and 1.701411835e+38 (add.f32).");
+}
+
 TEST(WhereValuesWent, ElementsThatCancelOut) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);
