@@ -106,8 +106,12 @@ Finding added_again(const FollowedResult& result, NodeId load, std::size_t eleme
                      result.words.threads_of(warp), value, result.words.thread(graph.node(id).where))};
   if (const NodeId join = first_join(result, load); join != 0 && std::ranges::find(uses, join) == uses.end())
     if (std::string text = joined_twice(result, join, element); !text.empty()) return {kind, std::move(text)};
+  const auto is_added = [&](NodeId use) {
+    const std::string_view operation = graph.operation_of(graph.node(use));
+    return operation.starts_with("add.") || operation.find(".add.") != operation.npos; // of atomics
+  };
   const char* const used = graph.operation_of(user).starts_with("ld") ? "read"
-                           : user.kind == NodeKind::computed          ? "added"
+                           : std::ranges::all_of(uses, is_added)      ? "added"
                                                                       : "taken";
   const bool by_one = std::ranges::all_of(
       uses, [&](NodeId use) { return is_same_thread(graph.node(use).where, user.where); });

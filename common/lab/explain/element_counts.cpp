@@ -171,9 +171,10 @@ ElementCounts::Factors ElementCounts::factors(NodeId id) const {
   if (does(operation, input_.op)) return Factors(node.operands, 1);
   if (operation.starts_with("cvt.") && node.operands == 1) {
     if (is_taken_for_another_type(id)) return {};
-    const bool keeps_value = number(graph_.operands_of(node)[0].bits, operand_type(operation)) ==
-                             number(node.bits, result_type(operation));
-    return keeps_value ? Factors{1} : Factors();
+    const double before = number(graph_.operands_of(node)[0].bits, operand_type(operation)),
+                 after = number(node.bits, result_type(operation));
+    const bool rounds_result = id == graph_.roots[row_] && static_cast<float>(before) == after;
+    return before == after || rounds_result ? Factors{1} : Factors();
   }
   return input_.op == Operator::add ? in_sum(node) : Factors();
 }

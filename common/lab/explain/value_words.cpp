@@ -96,8 +96,8 @@ std::string ValueWords::value_of(NodeId id) const {
   Indices not_once;
   for (const std::size_t element : elements)
     if (counted.at(element) != 1) not_once.push_back(element);
-  return fmt::format("{}{} elements, in which {} do{} not count just once", of_several, elements.size(),
-                     in_words(not_once, given_.n, given_.block), not_once.size() == 1 ? "es" : "");
+  return fmt::format("{}{} elements that does not count {} just once", of_several, elements.size(),
+                     in_words(not_once, given_.n, given_.block));
 }
 
 std::string ValueWords::operands_of(const ValueGraph::Node& node) const {

@@ -37,11 +37,21 @@ public:
   unsigned load_old_result(float value) {
     return node(0, "atom.global.add.f32", 30, 0, 0, value, result, {});
   }
+  // A value in a register: a float's, or those of a double.
+  struct Bits {
+    Bits(float value) : of(std::bit_cast<std::uint32_t>(value)) {}
+    static Bits of_double(double value) {
+      Bits bits(0);
+      bits.of = std::bit_cast<std::uint64_t>(value);
+      return bits;
+    }
+    std::uint64_t of;
+  };
   struct Operand {
     unsigned node;
-    float value;
+    Bits value;
   };
-  unsigned compute(const char* operation, unsigned line, unsigned thread, float value,
+  unsigned compute(const char* operation, unsigned line, unsigned thread, Bits value,
                    const std::vector<Operand>& operands, unsigned block = 0) {
     return node(2, operation, line, block, thread, value, 0, operands);
   }
@@ -66,8 +76,7 @@ public:
   // The host makes the result of these.
   unsigned on_host(float value, const std::vector<Operand>& copied) {
     std::string values;
-    for (const Operand& each : copied)
-      append(values, fmt::format("[{},{}]", each.node, std::bit_cast<std::uint32_t>(each.value)));
+    for (const Operand& each : copied) append(values, fmt::format("[{},{}]", each.node, each.value.of));
     append(host_copies_, fmt::format("[1,{}]", values));
     return node(1, "host", 0, 0, 0, value, 0, {});
   }
@@ -103,13 +112,12 @@ private:
            fmt::format(R"(["{}","lab.cu",{},0,"{}"])", operation, line, std::exchange(library_call_, "")));
     return place_count_++;
   }
-  unsigned node(int kind, const char* operation, unsigned line, unsigned block, unsigned thread, float value,
+  unsigned node(int kind, const char* operation, unsigned line, unsigned block, unsigned thread, Bits value,
                 std::uint64_t address, const std::vector<Operand>& operands, unsigned width = 4) {
     append(nodes_, fmt::format("[{},{},[{},0,{},{}],{},{},{},{}]", kind, width, place_of(operation, line),
-                               block, thread, std::bit_cast<std::uint32_t>(value), address, operand_count_,
-                               operands.size()));
+                               block, thread, value.of, address, operand_count_, operands.size()));
     for (const Operand& operand : operands)
-      append(operands_, fmt::format("[{},{}]", operand.node, std::bit_cast<std::uint32_t>(operand.value)));
+      append(operands_, fmt::format("[{},{}]", operand.node, operand.value.of));
     operand_count_ += operands.size();
     return 3 + node_count_++;
   }

@@ -61,6 +61,34 @@ TEST(WhereValuesWent, ASumThatIsAddedByThreeThreads) {
       << said.text;
 }
 
+TEST(WhereValuesWent, AValueThatIsAddedAndSubtracted) {
+  FollowedRun run(1);
+  const unsigned a = run.load(0, 0, 0);
+  const unsigned sum = run.compute("add.f32", 20, 0, 1, {{of_constants, 0}, {a, 1}}),
+                 less = run.compute("sub.f32", 21, 0, -1, {{of_constants, 0}, {sum, 1}}),
+                 twice = run.compute("sub.f32", 22, 0, -2, {{less, -1}, {a, 1}});
+  EXPECT_EQ(run.said(run.compute("sub.f32", 23, 0, 3, {{sum, 1}, {twice, -2}}), 3).text,
+            "Each element should count once. Here element 0 counts 3 times. In lines 20 and 22, element 0 is "
+            "taken 2 "
+            "times, by thread 0 of block 0.");
+}
+
+TEST(WhereValuesWent, ASumInDoubleThatIsRoundedToAFloatAtTheEnd) {
+  FollowedRun run(1);
+  const auto in_double = FollowedRun::Bits::of_double;
+  const double often = 0x1p25 + 1;
+  const unsigned a = run.load(0, 0, 0);
+  const unsigned many = run.compute("mul.rn.f64", 20, 0, in_double(often),
+                                    {{a, in_double(1)}, {of_constants, in_double(often)}});
+  const unsigned rounded = run.compute("cvt.rn.f32.f64", 21, 0, 0x1p25f, {{many, in_double(often)}});
+  const std::string said = run.said(rounded, 0x1p25).text;
+  EXPECT_TRUE(said.starts_with("Each element should count once. Here element 0 counts 3.35544e+07 times."))
+      << said;
+  EXPECT_EQ(
+      run.said(run.compute("add.f32", 22, 0, 0x1p25f, {{rounded, 0x1p25f}, {of_constants, 0}}), 0x1p25).kind,
+      "operation");
+}
+
 TEST(WhereValuesWent, AValueThatIsAddedToItself) {
   FollowedRun run(1);
   const unsigned a = run.load(0, 0, 0);
