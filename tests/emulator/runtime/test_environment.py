@@ -79,6 +79,9 @@ for value in (1, 2, 3): cuda.cudaMemset(pointer, value, ctypes.c_size_t(100))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "progress.json"
             fork = """
+import time
+while not os.path.exists(os.environ["WARPFOLD_PROGRESS"]):
+    time.sleep(0.01)
 pointer = ctypes.c_void_p()
 cuda.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(100))
 if (child := os.fork()) == 0:
