@@ -2,10 +2,10 @@
 // lies.
 #include "bad_access.hpp"
 
+#include "demangled.hpp"
+
 #include <bit>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <vector>
 
@@ -213,17 +213,6 @@ bool counts_bytes(const Warp& warp, const Operation& op) {
 }
 
 namespace {
-
-// "partial", also for "_ZZ4treePKfE7partial".
-std::string last_part(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 && text ? text : mangled;
-  std::free(text);
-  const std::size_t scope = name.rfind("::");
-  return scope == std::string::npos ? name : name.substr(scope + 2);
-}
 
 // Of one element, where a vector of them is accessed.
 unsigned width_of_element(const Grid& grid, const Operation* op, unsigned width) {

@@ -1,26 +1,17 @@
 #include "machine.hpp"
 
 #include "block.hpp"
+#include "demangled.hpp"
 #include "reach.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <mutex>
 
 namespace warpfold::machine {
 
 namespace {
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name; // the demangler would take `x` for a type
-  int status = 0;
-  char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string result = status == 0 && text ? text : name;
-  std::free(text);
-  return result;
-}
 
 bool in_device_memory(const ptx::Variable& variable) {
   return !variable.is_extern &&

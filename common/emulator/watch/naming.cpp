@@ -1,25 +1,10 @@
 #include "naming.hpp"
 
-#include <cstdlib>
-#include <cxxabi.h>
+#include "machine/demangled.hpp"
+
 #include <fmt/format.h>
 
 namespace warpfold::watch {
-
-namespace {
-
-// "_ZZ4treePKfE5sdata" is tree(float const*)::sdata; this is the part that the program wrote.
-std::string short_name(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 && text ? text : mangled;
-  std::free(text);
-  std::size_t scope = name.rfind("::");
-  return scope == std::string::npos ? name : name.substr(scope + 2);
-}
-
-} // namespace
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -40,11 +25,11 @@ std::string shared_name(const machine::Code& code, std::uint64_t offset, unsigne
       if (!found || variable.offset >= found->offset) found = &variable;
   if (!found) return fmt::format("byte {} of shared memory", offset);
   std::uint64_t inside = offset - found->offset;
-  if (found->size == width) return short_name(found->name);
+  if (found->size == width) return machine::last_part(found->name);
   constexpr unsigned widest_number = 8; // what is wider is a vector, of an array of vectors or of numbers
   if (inside % width || width > widest_number)
-    return fmt::format("byte {} of {}", inside, short_name(found->name));
-  return fmt::format("{}[{}]", short_name(found->name), inside / width);
+    return fmt::format("byte {} of {}", inside, machine::last_part(found->name));
+  return fmt::format("{}[{}]", machine::last_part(found->name), inside / width);
 }
 
 std::string global_name(const machine::AddressSpace& memory, std::uint64_t address, unsigned width) {

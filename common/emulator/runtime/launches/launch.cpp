@@ -1,5 +1,6 @@
 #include "runtime/launches/launch.hpp"
 
+#include "machine/demangled.hpp"
 #include "machine/reach.hpp"
 #include "runtime/devices/device_limits.hpp"
 #include "runtime/devices/devices.hpp"
@@ -18,11 +19,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
-#include <cxxabi.h>
 #include <fmt/format.h>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -165,11 +163,7 @@ void report_fault(const KernelEntry& kernel, const machine::Fault& fault) {
 } // namespace
 
 std::string readable_name(const KernelEntry& entry) {
-  if (!entry.name.starts_with("_Z")) return entry.name; // the demangler would take `x` for a type
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(entry.name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 ? name.get() : entry.name;
+  return machine::demangled(entry.name);
 }
 
 std::uint32_t dynamic_shared_limit(const KernelEntry& entry) {

@@ -1,14 +1,12 @@
 #include "runtime/reporting/call_sites.hpp"
 
+#include "machine/demangled.hpp"
 #include "source_lines.hpp"
 
 #include <array>
-#include <cstdlib>
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <sys/auxv.h>
 #include <utility>
@@ -23,17 +21,9 @@ const void* base_of(const void* address) {
   return dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-std::string readable(const std::string& mangled) {
-  if (!mangled.starts_with("_Z")) return mangled; // the demangler would take `x` for a type
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
-                                              std::free);
-  return status == 0 ? name.get() : mangled;
-}
-
 bool is_of_program(const SourcePlace& place, const std::string& kernel) {
   return place.line != 0 && !place.is_of_system() && !place.is_in_stub() &&
-         (kernel.empty() || readable(place.function) != kernel);
+         (kernel.empty() || machine::demangled(place.function) != kernel);
 }
 
 } // namespace
@@ -57,7 +47,7 @@ std::string library_function(const std::vector<std::uint64_t>& frames) {
     Dl_info info{};
     if (!dladdr(reinterpret_cast<void*>(frame), &info) || info.dli_fbase == program) break;
     if (std::exchange(library, info.dli_fbase) != info.dli_fbase && !name.empty()) break;
-    if (info.dli_sname) name = readable(info.dli_sname);
+    if (info.dli_sname) name = machine::demangled(info.dli_sname);
   }
   return name;
 }
