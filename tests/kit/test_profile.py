@@ -65,7 +65,7 @@ class Case(unittest.TestCase):
 
     def race(self) -> dict:
         return {"kind": "race-shared", "file": str(self.file), "line": 13, "other_file": str(self.file), "other_line": 3,
-                "message": "thread 0 reads partial[<1>]", "why": "Any order.", "advice": "Wait first.", "fails_check": True}  # fmt: skip
+                "message": "thread 0 reads partial[<1>]", "why": "Any order.", "advice": "Wait first.", "fails_check": True, "of_host": False}  # fmt: skip
 
     def shown(self, report: dict, columns: int = 160, asked: str = "") -> str:
         out = io.StringIO()
@@ -329,14 +329,16 @@ class Emulate(Case):
         self.assertIn("partial[2 * threadIdx.x]", out)
 
     def test_a_leak_is_told_and_counts_only_when_asked(self):
-        leak = self.report({"kind": "leak", "file": "", "line": 0, "message": "never freed: 4 bytes", "fails_check": False})
+        leak = self.report(
+            {"kind": "leak", "file": "", "line": 0, "message": "never freed: 4 bytes", "fails_check": False, "of_host": False}
+        )
         code, _, said = self.conclude(leak)
         self.assertEqual(code, 0)
         self.assertIn("never freed: 4 bytes", said)
         self.assertEqual(self.conclude(leak, leaks=True)[0], emulate.HAZARDS_FOUND)
 
     def test_advice_never_counts(self):
-        advice = {"kind": "pageable-copy", "file": "", "line": 0, "message": "waits", "fails_check": False}
+        advice = {"kind": "pageable-copy", "file": "", "line": 0, "message": "waits", "fails_check": False, "of_host": True}
         self.assertEqual(self.conclude(self.report(advice), leaks=True)[0], 0)
 
     def test_a_clean_program_keeps_its_code(self):
