@@ -14,20 +14,28 @@ void GlobalShadow::begin_launch(bool clear) {
   used_ = false;
 }
 
+// Another worker may enter an access meanwhile. Once the row is marked it enters none as a whole, and it
+// waits here until the words have what the row had.
 void GlobalShadow::split_row(std::uint64_t word, const GlobalRecords& records, Cell oldest) {
-  std::uint64_t row = word / row_words, first = row * row_words;
-  const Cell whole = row_last_[row], reader = row_read_[row];
-  if (whole >= oldest && lane_of(whole) == split_lane) return;
-  row_last_[row] = oldest | split_lane;
-  if (whole < oldest) return;
-  const bool read_too = !(whole & wrote) && reader >= oldest;
-  row_read_[row] = 0;
+  const std::uint64_t row = word / row_words, first = row * row_words;
+  const Cell split = oldest | split_lane, splitting = split | strong;
+  std::atomic_ref last(row_last_[row]);
+  Cell whole = last.load(std::memory_order_acquire);
+  while (whole < oldest)
+    if (last.compare_exchange_strong(whole, split)) return;
+  if (whole == split) return;
+  std::lock_guard lock(locks_[row % lock_count]);
+  if (last.load() == split) return;
+  whole = last.exchange(splitting);
+  const Cell reader = seen(row_read_[row]);
   auto spread = [&](machine::LazyArray<Cell>& cells, Cell from) {
     unsigned words_a_lane = records[number_of(from)].width / word_bytes;
     for (unsigned i = 0; i < row_words; ++i) cells[first + i] = from + i / words_a_lane;
   };
   spread(of_words_.last, whole);
-  if (read_too) spread(of_words_.read, reader);
+  if (!(whole & wrote) && reader >= oldest) spread(of_words_.read, reader);
+  row_read_[row] = 0;
+  last.store(split);
 }
 
 // Another worker may enter an access meanwhile: what the word's cell then holds is spread once more.

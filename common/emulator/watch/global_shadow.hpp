@@ -51,22 +51,14 @@ public:
   bool enter_row(std::uint64_t word, bool store, Cell cell, Cell oldest, bool keeps_many, Replaces replaces,
                  IsOther is_other) {
     Cell& place = row_last_[word / row_words];
-    Cell last = seen(place);
-    while (last < oldest)
+    for (Cell last = seen(place);;) {
+      const bool known = last >= oldest;
+      if (known && (store || last & wrote || lane_of(last) == split_lane)) return false;
+      if (known && number_of(last) == number_of(cell)) return true;
+      if (known && !replaces(last))
+        return enter_second_reader(word, last, cell, oldest, keeps_many, replaces, is_other);
       if (replace(place, last, cell | (store ? wrote : 0))) return true;
-    if (store || last & wrote || lane_of(last) == split_lane) return false;
-    if (number_of(last) == number_of(cell)) return true;
-    if (replaces(last)) {
-      place = cell;
-      return true;
     }
-    Cell& second = row_read_[word / row_words];
-    const Cell too = seen(second);
-    if (too < oldest || number_of(too) == number_of(cell) || replaces(too) || !is_other(last, too)) {
-      second = cell;
-      return true;
-    }
-    return !keeps_many;
   }
   // Splits the row into words unless it is split already. `records` gives the width of the row's access.
   void split_row(std::uint64_t word, const GlobalRecords& records, Cell oldest);
@@ -127,6 +119,16 @@ private:
       for (machine::LazyArray<Cell>* cells : {&last, &read, &wrote_too}) cells->clear();
     }
   };
+  // A worker that splits the row meanwhile has either found this reader or is found now.
+  template <typename Replaces, typename IsOther>
+  bool enter_second_reader(std::uint64_t word, Cell first, Cell cell, Cell oldest, bool keeps_many,
+                           Replaces replaces, IsOther is_other) {
+    Cell& place = row_read_[word / row_words];
+    Cell kept = seen(place);
+    while (kept < oldest || number_of(kept) == number_of(cell) || replaces(kept) || !is_other(first, kept))
+      if (replace(place, kept, cell)) return lane_of(seen(row_last_[word / row_words])) != split_lane;
+    return !keeps_many;
+  }
   std::uint64_t rows() const { return bytes_ / row_bytes + 1; }
   Cells& cells_of(std::uint64_t place) { return place & is_byte ? *of_bytes_ : of_words_; }
   static constexpr std::uint64_t is_byte = 1ull << 63;

@@ -338,7 +338,8 @@ void check_global(GlobalShadow& shadow, const GlobalRecords& records, const Acce
       }
       keep_global_reader(shadow, records, a, number, lane, cell(a.number, lane), oldest, written, strong);
       // A worker that wrote in the meantime has either found this reader or is found now.
-      const Cell now = whole ? whole : GlobalShadow::seen(place);
+      const bool is_whole = whole && shadow.whole_write(number, records, oldest) == whole;
+      const Cell now = is_whole ? whole : GlobalShadow::seen(place);
       if (is_marker(now)) return false;
       if (now != last && now >= oldest && (now & GlobalShadow::wrote) && !(now & mine & GlobalShadow::strong))
         check(now, true);

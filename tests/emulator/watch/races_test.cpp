@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
+#include <thread>
 
 namespace warpfold::watch {
 namespace {
@@ -292,6 +294,40 @@ TEST_F(GlobalRaces, OfManyReadersOneIsKeptThatIsNotTheWriter) {
 TEST_F(GlobalRaces, WholeRowsKeepTwoReaders) {
   for (unsigned block : {0u, 1u, 0u}) races(block, {.kind = AccessKind::load, .mask = ~0u});
   EXPECT_EQ(races(0, {.kind = AccessKind::store, .mask = ~0u}), 32u) << "block 1 has read";
+}
+
+// One worker stores whole rows while another accesses words of them. The two come to each row together; a
+// store that was entered for a row must be in the row's words afterwards.
+TEST_F(GlobalRaces, SplittingKeepsWhatAnotherWorkerEntersMeanwhile) {
+  constexpr std::uint64_t rows = 100'000;
+  GlobalShadow wide{0, rows * GlobalShadow::row_bytes};
+  const Cell oldest = cell(records.first(), 0), mine = cell(next, 0);
+  records.at(next).width = GlobalShadow::word_bytes;
+  std::atomic<std::uint64_t> arrived = 0;
+  const auto together = [&](std::uint64_t row) {
+    ++arrived;
+    for (unsigned spins = 1; arrived < 2 * (row + 1); ++spins)
+      if (spins % 1024 == 0) std::this_thread::yield();
+  };
+  std::thread splits([&] {
+    for (std::uint64_t row = 0; row < rows; ++row) {
+      together(row);
+      wide.split_row(row * GlobalShadow::row_words, records, oldest);
+    }
+  });
+  const auto no = [](auto...) { return false; };
+  std::vector<std::uint64_t> entered;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    together(row);
+    if (wide.enter_row(row * GlobalShadow::row_words, true, mine, oldest, false, no, no))
+      entered.push_back(row);
+  }
+  splits.join();
+  std::uint64_t lost = 0;
+  for (std::uint64_t row : entered)
+    lost += wide.last(row * GlobalShadow::row_words) != (mine | GlobalShadow::wrote);
+  EXPECT_EQ(lost, 0u) << "of " << entered.size() << " stores";
+  EXPECT_GT(entered.size(), 0u) << "the splits always came first";
 }
 
 TEST_F(GlobalRaces, AtomicOfAnotherBlockIsKeptBesideOnesOwn) {
