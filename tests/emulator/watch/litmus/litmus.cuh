@@ -8,9 +8,9 @@
 //
 // A line `// SAYS words` gives words that each message about the program contains.
 //
-// LITMUS_BOTH stands for two programs, name_plain and name_volatile (scoped.cu). LITMUS_IN_BOTH_ORDERS:
-// whether the two threads race depends on who comes first, so it has to be reported where both orders are
-// tried.
+// LITMUS_BOTH stands for two programs, name_plain and name_volatile; `at data` names lines with the comment
+// AT data, which several programs share (release_acquire.cu). LITMUS_IN_BOTH_ORDERS: whether the two threads
+// race depends on who comes first, so it has to be reported where both orders are tried.
 //
 // run.py runs all of them under several schedules; the reports must not depend on which thread comes first.
 #pragma once
@@ -71,7 +71,6 @@ inline int run_all() {
   return cudaFree(m) ? 1 : 0;
 }
 
-using Device = cuda::thread_scope;
 template <cuda::thread_scope Scope = cuda::thread_scope_device>
 __device__ cuda::atomic_ref<int, Scope> ref(int* word) {
   return cuda::atomic_ref<int, Scope>(*word);

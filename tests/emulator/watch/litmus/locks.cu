@@ -1,92 +1,16 @@
-// Locks, with each fence left out in turn; per-thread locks inside a warp.
+// Several locks, tickets, locks of whole blocks, per-thread locks inside a warp; release_acquire.cu has those
+// of one word whose fences are left out in turn.
 #include "litmus.cuh"
 
-// LITMUS lock: right
-__global__ void lock(int* m) {
+// LITMUS lock_over_two_words: right
+__global__ void lock_over_two_words(int* m) { // it covers the word that is read, too
   take(m);
   __threadfence();
-  m[64] += 1;
+  m[64 + blockIdx.x % 2] = m[64 + (blockIdx.x + 1) % 2] + 1;
   __threadfence();
   atomicExch(m, 0);
 }
-RUN(lock, 4, 1)
-
-// LITMUS lock_no_acquire_fence: fence
-__global__ void lock_no_acquire_fence(int* m) {
-  take(m);
-  m[64] += 1; // HERE
-  __threadfence();
-  atomicExch(m, 0);
-}
-RUN(lock_no_acquire_fence, 4, 1)
-
-// LITMUS lock_no_release_fence: fence
-__global__ void lock_no_release_fence(int* m) {
-  take(m);
-  __threadfence();
-  m[64] += 1; // HERE
-  atomicExch(m, 0);
-}
-RUN(lock_no_release_fence, 4, 1)
-
-// LITMUS lock_no_fence: fence
-__global__ void lock_no_fence(int* m) {
-  take(m);
-  m[64] += 1; // HERE
-  atomicExch(m, 0);
-}
-RUN(lock_no_fence, 4, 1)
-
-// LITMUS lock_acquire_fence_of_block: fence
-__global__ void lock_acquire_fence_of_block(int* m) {
-  take(m);
-  __threadfence_block();
-  m[64] += 1; // HERE
-  __threadfence();
-  atomicExch(m, 0);
-}
-RUN(lock_acquire_fence_of_block, 4, 1)
-
-// LITMUS lock_release_fence_of_block: fence
-__global__ void lock_release_fence_of_block(int* m) {
-  take(m);
-  __threadfence();
-  m[64] += 1; // HERE
-  __threadfence_block();
-  atomicExch(m, 0);
-}
-RUN(lock_release_fence_of_block, 4, 1)
-
-// LITMUS lock_volatile_data: right
-__global__ void lock_volatile_data(int* m) {
-  volatile int* v = m;
-  take(m);
-  __threadfence();
-  v[64] = v[64] + 1;
-  __threadfence();
-  atomicExch(m, 0);
-}
-RUN(lock_volatile_data, 4, 1)
-
-// LITMUS lock_volatile_no_acquire: fence
-__global__ void lock_volatile_no_acquire(int* m) {
-  volatile int* v = m;
-  take(m);
-  v[64] = v[64] + 1; // HERE
-  __threadfence();
-  atomicExch(m, 0);
-}
-RUN(lock_volatile_no_acquire, 4, 1)
-
-// LITMUS lock_volatile_no_release: fence
-__global__ void lock_volatile_no_release(int* m) {
-  volatile int* v = m;
-  take(m);
-  __threadfence();
-  v[64] = v[64] + 1; // HERE
-  atomicExch(m, 0);
-}
-RUN(lock_volatile_no_release, 4, 1)
+RUN(lock_over_two_words, 4, 1)
 
 // LITMUS two_locks: race-global|fence
 __global__ void two_locks(int* m) { // each block takes its own
@@ -112,96 +36,6 @@ __global__ void one_takes_no_lock(int* m) {
   atomicExch(m, 0);
 }
 RUN(one_takes_no_lock, 3, 1)
-
-// LITMUS lock_of_block_scope: race-global|fence
-__global__ void lock_of_block_scope(int* m) {
-  while (atomicCAS_block(m, 0, 1) != 0) { // HERE
-  }
-  __threadfence();
-  m[64] += 1; // HERE
-  __threadfence();
-  atomicExch_block(m, 0); // HERE
-}
-RUN(lock_of_block_scope, 2, 1)
-
-// LITMUS lock_of_block_scope_in_a_block: right
-__global__ void lock_of_block_scope_in_a_block(int* m) {
-  if (threadIdx.x % 32) return;
-  while (atomicCAS_block(m, 0, 1) != 0) {
-  }
-  __threadfence_block();
-  m[64] += 1;
-  __threadfence_block();
-  atomicExch_block(m, 0);
-}
-RUN(lock_of_block_scope_in_a_block, 1, 128)
-
-// LITMUS lock_in_a_block_no_fence: race-global|fence
-__global__ void lock_in_a_block_no_fence(int* m) {
-  if (threadIdx.x % 32) return;
-  while (atomicCAS_block(m, 0, 1) != 0) {
-  }
-  m[64] += 1; // HERE
-  atomicExch_block(m, 0);
-}
-RUN(lock_in_a_block_no_fence, 1, 128)
-
-// LITMUS lock_in_a_block_no_acquire: race-global|fence
-__global__ void lock_in_a_block_no_acquire(int* m) {
-  if (threadIdx.x % 32) return;
-  take(m);
-  m[64] += 1; // HERE
-  __threadfence_block();
-  atomicExch(m, 0);
-}
-RUN(lock_in_a_block_no_acquire, 1, 128)
-
-// LITMUS lock_given_back_by_a_store: right
-__global__ void lock_given_back_by_a_store(int* m) {
-  take(m);
-  __threadfence();
-  m[64] += 1;
-  __threadfence();
-  *(volatile int*)m = 0;
-}
-RUN(lock_given_back_by_a_store, 8, 1)
-
-// LITMUS lock_given_back_plainly: race-global|fence
-__global__ void lock_given_back_plainly(int* m) {
-  take(m); // HERE
-  __threadfence();
-  m[64] += 1;
-  __threadfence();
-  m[0] = 0; // HERE
-}
-RUN(lock_given_back_plainly, 4, 1)
-
-// LITMUS lock_acquire_release: right
-__global__ void lock_acquire_release(int* m) {
-  while (ref(m).exchange(1, cuda::memory_order_acquire) != 0) {
-  }
-  m[64] += 1;
-  ref(m).store(0, cuda::memory_order_release);
-}
-RUN(lock_acquire_release, 8, 1)
-
-// LITMUS lock_relaxed_acquire: fence
-__global__ void lock_relaxed_acquire(int* m) {
-  while (ref(m).exchange(1, cuda::memory_order_relaxed) != 0) {
-  }
-  m[64] += 1; // HERE
-  ref(m).store(0, cuda::memory_order_release);
-}
-RUN(lock_relaxed_acquire, 4, 1)
-
-// LITMUS lock_relaxed_release: fence
-__global__ void lock_relaxed_release(int* m) {
-  while (ref(m).exchange(1, cuda::memory_order_acquire) != 0) {
-  }
-  m[64] += 1; // HERE
-  ref(m).store(0, cuda::memory_order_relaxed);
-}
-RUN(lock_relaxed_release, 4, 1)
 
 // LITMUS ticket_lock: right
 __global__ void ticket_lock(int* m) {

@@ -12,7 +12,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARK = re.compile(r"// LITMUS(_BOTH|_IN_BOTH_ORDERS)? (\w+): (\S+)\s*$")
+MARK = re.compile(r"// LITMUS(_BOTH|_IN_BOTH_ORDERS)? (\w+): (\S+)(?: at (\S+))?\s*$")
+PLACE = re.compile(r"// AT (\w+)$")  # a line that several programs share, by name
 SAYS = re.compile(r"// SAYS (.+)$")
 SCHEDULES = {  # and how many workers
     "forwards": 1, "backwards": 1, "shuffled:1": 1, "shuffled:2": 2, "shuffled:3": 4, "both orders": 1,
@@ -29,14 +30,18 @@ class Expected:
 
 def read(source: Path) -> dict[str, Expected]:
     found: dict[str, Expected] = {}
+    places: dict[str, set[int]] = {}
     current = None
     for number, text in enumerate(source.read_text().splitlines(), start=1):
         if mark := MARK.search(text):
-            form, name, kinds = mark.groups()
-            current = Expected(set() if kinds == "right" else set(kinds.split("|")), form == "_IN_BOTH_ORDERS")
+            form, name, kinds, at = mark.groups()
+            lines = set().union(*(places[place] for place in at.split("|"))) if at else set()
+            current = Expected(set() if kinds == "right" else set(kinds.split("|")), form == "_IN_BOTH_ORDERS", lines)
             found |= dict.fromkeys([f"{name}_plain", f"{name}_volatile"] if form == "_BOTH" else [name], current)
         elif current and "// HERE" in text:
             current.lines.add(number)
+        elif place := PLACE.search(text):
+            places.setdefault(place[1], set()).add(number)
         elif current and (says := SAYS.search(text)):
             current.text = says[1]
     return found

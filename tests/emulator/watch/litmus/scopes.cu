@@ -53,6 +53,14 @@ __global__ void add_block_then_read(int* m) {
 }
 RUN(add_block_then_read, 2, 1)
 
+// LITMUS add_block_then_read_in_one_block: right
+__global__ void add_block_then_read_in_one_block(int* m) {
+  atomicAdd_block(m, 1);
+  __syncthreads();
+  if (threadIdx.x == 40) m[64] = m[0];
+}
+RUN(add_block_then_read_in_one_block, 1, 64)
+
 // LITMUS histogram_block_scope: race-global
 __global__ void histogram_block_scope(int* m) {
   atomicAdd_block(m + threadIdx.x % 16, 1); // HERE
@@ -76,136 +84,6 @@ __global__ void maximum_block_scope(int* m) {
   atomicMax_block(m, threadIdx.x); // HERE
 }
 RUN(maximum_block_scope, 3, 32)
-
-// LITMUS fence_block_between_blocks: fence
-__global__ void fence_block_between_blocks(int* m) {
-  if (blockIdx.x == 0) {
-    m[64] = 42; // HERE
-    __threadfence_block();
-    atomicExch(m, 1);
-  } else {
-    while (atomicAdd(m, 0) == 0) {
-    }
-    __threadfence();
-    m[128] = m[64]; // HERE
-  }
-}
-RUN(fence_block_between_blocks, 2, 1)
-
-// LITMUS fence_block_in_a_block: right
-__global__ void fence_block_in_a_block(int* m) {
-  if (threadIdx.x == 0) {
-    m[64] = 42;
-    __threadfence_block();
-    atomicExch(m, 1);
-  } else if (threadIdx.x == 32) {
-    while (atomicAdd(m, 0) == 0) {
-    }
-    __threadfence_block();
-    m[128] = m[64];
-  }
-}
-RUN(fence_block_in_a_block, 1, 64)
-
-// LITMUS no_fence_in_a_block: race-global|fence
-__global__ void no_fence_in_a_block(int* m) {
-  if (threadIdx.x == 0) {
-    m[64] = 42; // HERE
-    atomicExch(m, 1);
-  } else if (threadIdx.x == 32) {
-    while (atomicAdd(m, 0) == 0) {
-    }
-    __threadfence_block();
-    m[128] = m[64]; // HERE
-  }
-}
-RUN(no_fence_in_a_block, 1, 64)
-
-// LITMUS flag_block_scope_between_blocks: race-global|fence
-__global__ void flag_block_scope_between_blocks(int* m) {
-  if (blockIdx.x == 0) {
-    m[64] = 42;
-    __threadfence();
-    atomicExch_block(m, 1); // HERE
-  } else {
-    while (atomicAdd(m, 0) == 0) { // HERE
-    }
-    __threadfence();
-    m[128] = m[64];
-  }
-}
-RUN(flag_block_scope_between_blocks, 2, 1)
-
-// LITMUS flag_block_scope_in_a_block: right
-__global__ void flag_block_scope_in_a_block(int* m) {
-  if (threadIdx.x == 0) {
-    m[64] = 42;
-    __threadfence_block();
-    atomicExch_block(m, 1);
-  } else if (threadIdx.x == 32) {
-    while (atomicAdd_block(m, 0) == 0) {
-    }
-    __threadfence_block();
-    m[128] = m[64];
-  }
-}
-RUN(flag_block_scope_in_a_block, 1, 64)
-
-// LITMUS release_block_between_blocks: race-global|fence
-__global__ void release_block_between_blocks(int* m) {
-  constexpr auto block = cuda::thread_scope_block;
-  if (blockIdx.x == 0) {
-    m[64] = 42;
-    ref<block>(m).store(1, cuda::memory_order_release); // HERE
-  } else {
-    while (ref(m).load(cuda::memory_order_acquire) == 0) { // HERE
-    }
-    m[128] = m[64];
-  }
-}
-RUN(release_block_between_blocks, 2, 1)
-
-// LITMUS acquire_block_between_blocks: race-global|fence
-__global__ void acquire_block_between_blocks(int* m) {
-  constexpr auto block = cuda::thread_scope_block;
-  if (blockIdx.x == 0) {
-    m[64] = 42;
-    ref(m).store(1, cuda::memory_order_release); // HERE
-  } else {
-    while (ref<block>(m).load(cuda::memory_order_acquire) == 0) { // HERE
-    }
-    m[128] = m[64];
-  }
-}
-RUN(acquire_block_between_blocks, 2, 1)
-
-// LITMUS release_block_in_a_block: right
-__global__ void release_block_in_a_block(int* m) {
-  constexpr auto block = cuda::thread_scope_block;
-  if (threadIdx.x == 0) {
-    m[64] = 42;
-    ref<block>(m).store(1, cuda::memory_order_release);
-  } else if (threadIdx.x == 32) {
-    while (ref<block>(m).load(cuda::memory_order_acquire) == 0) {
-    }
-    m[128] = m[64];
-  }
-}
-RUN(release_block_in_a_block, 1, 64)
-
-// LITMUS release_system: right
-__global__ void release_system(int* m) {
-  constexpr auto system = cuda::thread_scope_system;
-  if (blockIdx.x == 0) {
-    m[64] = 42;
-    ref<system>(m).store(1, cuda::memory_order_release);
-  } else {
-    while (ref<system>(m).load(cuda::memory_order_acquire) == 0) {
-    }
-    m[128] = m[64];
-  }
-}
-RUN(release_system, 2, 1)
 
 // LITMUS ticket_device: right
 __global__ void ticket_device(int* m) {
