@@ -86,11 +86,11 @@ def others_at_work() -> str:
     if load.returncode or programs.returncode:
         return ""
     found = [[field.strip() for field in line.split(",")] for line in programs.stdout.splitlines() if line.count(",") >= 2]
-    told = [f"{Path(name).name} (process {pid}, {memory} MiB)" for pid, name, memory, *_ in found]
+    busy = [f"{Path(name).name} (process {pid}, {memory} MiB)" for pid, name, memory, *_ in found]
     percent = load.stdout.strip()
     if percent.isdigit() and int(percent) >= BUSY_PERCENT:
-        told.insert(0, f"it is {percent} % busy")
-    return ", ".join(told)
+        busy.insert(0, f"it is {percent} % busy")
+    return ", ".join(busy)
 
 
 def warn_if_busy() -> None:

@@ -151,7 +151,7 @@ def record(counted: dict[str, int], tests: list[dict], seconds: float) -> None:
         return subprocess.run(command, text=True, capture_output=True).stdout.splitlines()[0]
 
     rooms = sorted({test["name"].split("/")[1] if test["name"].startswith("solutions/") else test["name"] for test in tests})
-    told = ", ".join(f"{count} {result}" for result, count in sorted(counted.items()))
+    results = ", ".join(f"{count} {result}" for result, count in sorted(counted.items()))
     (SOURCE / "docs/results/arm.md").write_text(f"""# 64-bit Arm: the last run
 
 `python3 tests/arm/run.py --record` wrote this page, from a cross build for 64-bit Arm run by qemu on x86-64. [64-bit Arm](../reference/arm.md)
@@ -160,7 +160,7 @@ says what this shows and what it cannot show.
 | | |
 |---|---|
 | date | {datetime.date.today().isoformat()} |
-| outcome | {told} |
+| outcome | {results} |
 | compiler | {version(["aarch64-linux-gnu-g++", "--version"])} |
 | processor emulator | {version(["qemu-aarch64-static", "--version"])} |
 | time of the tests | {seconds:.0f} s, which says nothing about real Arm hardware |

@@ -104,7 +104,7 @@ def workers_of(into: Path) -> list[int]:
     or has a file open in it."""
     folder, found = str(into.resolve()), []
     for pid in engine.processes():
-        told = any(folder.encode() in each for each in engine.environment_of(pid))
-        if told or any(path.startswith(folder) for path in engine.open_files(pid)):
+        serves = any(folder.encode() in each for each in engine.environment_of(pid))
+        if serves or any(path.startswith(folder) for path in engine.open_files(pid)):
             found.append(pid)
     return found

@@ -129,9 +129,9 @@ class Protocol(unittest.TestCase):
         def speak(channel: socket.socket) -> None:
             channel.send(self.packet(3, VERSION))
             for _ in range(60):
-                told = channel.recv(1 << 16)
-                if len(told) >= 16 + 56:
-                    self.pointer = struct.unpack_from("<Q", told, 16 + 24)[0]
+                answer = channel.recv(1 << 16)
+                if len(answer) >= 16 + 56:
+                    self.pointer = struct.unpack_from("<Q", answer, 16 + 24)[0]
                 for _ in range(chance.randrange(1, 12)):
                     kind = chance.randrange(0, 20)
                     name = chance.choice(

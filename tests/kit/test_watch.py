@@ -239,7 +239,7 @@ class Course(Folder):
         said: list[str] = []
         with (
             mock.patch("builtins.print", lambda *words, **_: said.append(" ".join(map(str, words)))),
-            mock.patch.object(gain, "told", return_value=[]),
+            mock.patch.object(gain, "between", return_value=[]),
         ):
             session.take_note(self.lab, outcome)
         return "\n".join(said)
@@ -301,8 +301,8 @@ class Gain(unittest.TestCase):
         self.assertIn("1.50 times as long", "\n".join(back))
 
     def test_a_rung_without_one_before_it_has_gained_nothing(self):
-        self.assertEqual(gain.told(SimpleNamespace(name="02_tree"), "sequential", ""), [])
-        self.assertEqual(gain.told(SimpleNamespace(name="06_operators"), "min", "add"), [])
+        self.assertEqual(gain.between(SimpleNamespace(name="02_tree"), "sequential", ""), [])
+        self.assertEqual(gain.between(SimpleNamespace(name="06_operators"), "min", "add"), [])
 
     def test_over_several_devices_nothing_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -315,7 +315,7 @@ class Gain(unittest.TestCase):
                 program.write_text("#!/bin/sh\necho '" + json.dumps({"rungs": rungs}) + "'\n")
                 program.chmod(0o755)
                 with mock.patch.object(gain, "counted", return_value={rung["name"]: rung for rung in counted}):
-                    told = gain.told(labs.Lab("12_x", program, program), "b", "a")
+                    told = gain.between(labs.Lab("12_x", program, program), "b", "a")
                 self.assertEqual(bool(told), not over_devices)
 
 

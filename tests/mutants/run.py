@@ -125,14 +125,14 @@ def judge_hazard(mutant: corpus.Mutant, hazards: list, found: Finding) -> None:
 
 
 def judge_diagnosis(mutant: corpus.Mutant, found: Finding) -> None:
-    told, expected = found.diagnosis or "none", mutant.diagnosis
+    given, expected = found.diagnosis or "none", mutant.diagnosis
     # A number that depends on which thread was first may look like anything; the hazard explains it.
-    if expected == "any" or told == expected.rstrip("?"):
+    if expected == "any" or given == expected.rstrip("?"):
         return
     found.explained = False
-    if expected.endswith("?") and told == "none":
+    if expected.endswith("?") and given == "none":
         return
-    found.problems.append(f"diagnosis {told}, {expected} expected")
+    found.problems.append(f"diagnosis {given}, {expected} expected")
 
 
 def rungs_of_family(family: str, program: Path, mutants: list) -> dict:

@@ -80,8 +80,8 @@ def ask_sanitizer(mutant: corpus.Mutant, tool: str, options: argparse.Namespace)
     if not counted:
         return Answer(failed=f"exit code {code}: {(err or out).strip()[-200:]}")
     # Memcheck reports a launch that the runtime refuses as an API error, which counts.
-    told = [line for line in reports if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK"))]
-    return Answer(found=code == FOUND or max(counted) > 0, words=told[0] if told else "")
+    lines = [line for line in reports if line and not line.startswith(("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK"))]
+    return Answer(found=code == FOUND or max(counted) > 0, words=lines[0] if lines else "")
 
 
 def ask_emulator(mutant: corpus.Mutant, options: argparse.Namespace) -> Answer:

@@ -17,12 +17,12 @@ LEAST_TELLING = 20  # letters of a line of code
 
 
 def outputs(notebook) -> str:
-    told = []
+    texts = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            told.append(output.get("text", "") or "".join(output.get("data", {}).get("text/plain", "")))
-            told.append(" ".join(output.get("traceback", [])))
-    return "\n".join(told)
+            texts.append(output.get("text", "") or "".join(output.get("data", {}).get("text/plain", "")))
+            texts.append(" ".join(output.get("traceback", [])))
+    return "\n".join(texts)
 
 
 def pages(notebook) -> list[str]:
@@ -44,8 +44,8 @@ def said_once(notebook) -> list[str]:
 
 def given_away(notebook) -> list[str]:
     """Lines of solved regions that a cell shows, unless the stubs or the handouts' hints have them too: on the stubs there are none."""
-    told = outputs(notebook) + "".join(unescape(unescape(re.sub(r"<[^>]*>", "", page))) for page in pages(notebook))
-    return [f"shows the solution's line: {line}" for line in solved_lines() if line in told]
+    shown = outputs(notebook) + "".join(unescape(unescape(re.sub(r"<[^>]*>", "", page))) for page in pages(notebook))
+    return [f"shows the solution's line: {line}" for line in solved_lines() if line in shown]
 
 
 @cache
@@ -60,20 +60,20 @@ def solved_lines() -> list[str]:
 
 
 def problems(name: str, notebook, solved: bool, not_built: list[str]) -> list[str]:
-    told = outputs(notebook)
+    shown = outputs(notebook)
     if name in not_built:
-        return [] if "is not part of this build" in told else ["its lab is not built here, which its output does not say"]
+        return [] if "is not part of this build" in shown else ["its lab is not built here, which its output does not say"]
     found = [] if solved else said_once(notebook) + given_away(notebook)
-    if solved and "CheckFailed" in told:
+    if solved and "CheckFailed" in shown:
         found.append("a rung of the solutions does not pass")
-    if solved and ("still to be filled" in told or "\ntodo " in told):
+    if solved and ("still to be filled" in shown or "\ntodo " in shown):
         found.append("a solution is still to be filled")
     if (
         "\n%%lab " in (HANDOUTS / f"{name}.md").read_text()
-        and ("\npass " if solved else "todo ") not in "\n" + told
+        and ("\npass " if solved else "todo ") not in "\n" + shown
         and "08_hazards" not in name
     ):
         found.append(f"its output shows no rung as {'pass' if solved else 'todo'}")
-    if "Traceback (most recent call last)" in told:
+    if "Traceback (most recent call last)" in shown:
         found.append("an error shows the package's inside")
     return found

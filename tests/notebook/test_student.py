@@ -22,14 +22,14 @@ def run(cells: list[str], folder: Path) -> list[str]:
     """What each cell put out; an error's text counts as output."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(notebook, timeout=300, allow_errors=True, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
-    told = []
+    texts = []
     for cell in notebook.cells:
         parts = [
             each.get("text", "") + each.get("data", {}).get("text/plain", "") + "\n".join(each.get("traceback", []))
             for each in cell.outputs
         ]
-        told.append("\n".join(parts))
-    return told
+        texts.append("\n".join(parts))
+    return texts
 
 
 def solved_region(lab: str, rung: str, part: int = 1) -> str:
@@ -38,10 +38,10 @@ def solved_region(lab: str, rung: str, part: int = 1) -> str:
     return regions.body(text, regions.of_rung(text, path.name, rung)[part - 1])
 
 
-def expect(told: str, *texts: str) -> None:
+def expect(shown: str, *texts: str) -> None:
     for text in texts:
-        if text not in told:
-            sys.exit(f"FAILED: expected '{text}' in\n{told}")
+        if text not in shown:
+            sys.exit(f"FAILED: expected '{text}' in\n{shown}")
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
         right = solved_region("01_naive_atomic", "naive_atomic")
         source = clone / "labs" / "01_naive_atomic" / "naive_atomic.cu"
         handed_out = source.read_text()
-        told = run([
+        shown = run([
             'import sys; sys.path[:0] = ["common/notebook"]; import warpfold; lab = warpfold.open("01")',
             "%%lab naive_atomic\n// nothing yet",
             "%%lab naive_atomic\nthis is not C++;",
@@ -77,27 +77,27 @@ def main() -> None:
             f"%%lab warp_shuffle 1\n{solved_region('04_shuffle', 'warp_shuffle', 1)}",
             'warpfold.open("04").check("warp_shuffle")',
         ], clone)  # fmt: skip
-        if told[0].strip():
-            sys.exit(f"FAILED: the first cell said\n{told[0]}")
-        expect(told[1], "naive_atomic is still to be filled in: the cell contains no code, so")
-        if len(told[1].strip().splitlines()) > 1:
-            sys.exit(f"FAILED: a cell that is still empty says more than one line\n{told[1]}")
-        expect(told[2], "BuildFailed: labs/01_naive_atomic/naive_atomic.cu(", 'of "labs/01_naive_atomic/naive_atomic.cu".')
-        expect(told[3], "CheckFailed", "naive_atomic.cu.bak")
-        expect(told[4], "is written to labs/01_naive_atomic/naive_atomic.cu", "pass")
-        expect(told[5], "pass")
-        expect(told[6], "atomicAdd(result", "atomics")
-        expect(told[7], "4,096" if "4,096" in told[7] else "warp_instructions")
-        expect(told[8], "step through")
-        expect(told[9], "LabError", "no file below labs has a region nothing")
-        expect(told[10], "LabError", "2 regions")
-        expect(told[11], "todo")
-        expect(told[12], "pass")
-        expect(told[13], "BuildFailed: labs/04_shuffle/shuffle.cu(", "error:")
-        expect(told[14], "warp_shuffle, region 1 of 2 is not checked", "because of the cell %%lab warp_reduce 1")
-        if "BuildFailed" in told[14]:
-            sys.exit(f"FAILED: another cell's mistake fails this one\n{told[14]}")
-        expect(told[15], "BuildFailed: The mistake is in the cell %%lab warp_reduce 1.")
+        if shown[0].strip():
+            sys.exit(f"FAILED: the first cell said\n{shown[0]}")
+        expect(shown[1], "naive_atomic is still to be filled in: the cell contains no code, so")
+        if len(shown[1].strip().splitlines()) > 1:
+            sys.exit(f"FAILED: a cell that is still empty says more than one line\n{shown[1]}")
+        expect(shown[2], "BuildFailed: labs/01_naive_atomic/naive_atomic.cu(", 'of "labs/01_naive_atomic/naive_atomic.cu".')
+        expect(shown[3], "CheckFailed", "naive_atomic.cu.bak")
+        expect(shown[4], "is written to labs/01_naive_atomic/naive_atomic.cu", "pass")
+        expect(shown[5], "pass")
+        expect(shown[6], "atomicAdd(result", "atomics")
+        expect(shown[7], "4,096" if "4,096" in shown[7] else "warp_instructions")
+        expect(shown[8], "step through")
+        expect(shown[9], "LabError", "no file below labs has a region nothing")
+        expect(shown[10], "LabError", "2 regions")
+        expect(shown[11], "todo")
+        expect(shown[12], "pass")
+        expect(shown[13], "BuildFailed: labs/04_shuffle/shuffle.cu(", "error:")
+        expect(shown[14], "warp_shuffle, region 1 of 2 is not checked", "because of the cell %%lab warp_reduce 1")
+        if "BuildFailed" in shown[14]:
+            sys.exit(f"FAILED: another cell's mistake fails this one\n{shown[14]}")
+        expect(shown[15], "BuildFailed: The mistake is in the cell %%lab warp_reduce 1.")
         before, after = handed_out.splitlines(), source.read_text().splitlines()
         region = regions.find(handed_out, "stub")[0]
         if after[: region.begin + 1] != before[: region.begin + 1] or after[-(len(before) - region.end) :] != before[region.end :]:

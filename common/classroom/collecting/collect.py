@@ -235,7 +235,7 @@ def candidate(source: Source, student: str, place: Place, file: str, entry: Entr
         text = handin.as_source(name, entry.data, stub)
         touched = not splice(stub.text, text).untouched >= {rung for rung, _ in stub.keys}
     except NotALab as error:
-        try:  # keep it if it is a text: the instructor is told, and the student is not "missing"
+        try:  # keep it if it is a text: the instructor gets a message, and the student is not "missing"
             if name.lower().endswith((".md", ".ipynb")):
                 raise
             text, touched = clean(entry.data), True

@@ -16,8 +16,8 @@ PACKED = (".rar", ".7z", ".tar", ".gz", ".tgz", ".bz2", ".tbz2", ".xz", ".txz", 
 class RefusedFile:
     path: str  # made safe to show
     why: str
-    student: str = ""  # whose it is, if that can be told
-    lab: str = ""  # the lab it was meant for, if that can be told
+    student: str = ""  # whose it is, if that is known
+    lab: str = ""  # the lab it was meant for, if that is known
     kind: str = "refused"  # or "ignored": of a type that is never read; "claim": it says that it is another student's; or "limit": nothing after it was read
 
     @property
@@ -63,7 +63,7 @@ def first_to_look_at(listed: Iterable[RefusedFile]) -> list[RefusedFile]:
 
 
 def refusals(into: Path) -> dict[tuple[str, str], RefusedFile]:
-    """The first of them for each student and lab ("": it cannot be told which)."""
+    """The first of them for each student and lab ("": it is not known which)."""
     return {(each.student, each.lab): each for each in reversed(refused(into))}
 
 

@@ -39,12 +39,12 @@ def last_commit(folder: Path, sandbox: Sandbox | None) -> Commit | None:
     git = ["git", "--git-dir=/repository", "-c", "log.showSignature=false", "-c", "log.mailmap=false"]
     limits = Limits(cpu=10, wall=10, own_memory_only=True, output=8 * MIB)
     try:
-        told = sandbox.run([*git, "log", "-1", "--format=%ct"], room, limits)
-        if told.code != 0:  # it may have waited for a pipe that stands where a file should
+        shown = sandbox.run([*git, "log", "-1", "--format=%ct"], room, limits)
+        if shown.code != 0:  # it may have waited for a pipe that stands where a file should
             return None
         listed = sandbox.run([*git, "ls-tree", "-r", "-z", "--full-tree", "HEAD"], room, limits)
         rows = [row.partition("\t") for row in listed.stdout.decode(errors="replace").split("\0") if row]
-        return Commit(float(told.stdout), {path: words.split(" ")[-1] for words, _, path in rows})
+        return Commit(float(shown.stdout), {path: words.split(" ")[-1] for words, _, path in rows})
     except (ValueError, subprocess.SubprocessError, OSError):
         return None
 

@@ -60,7 +60,7 @@ def resolve(people: Iterable[Person], roster: Roster, before: list[Student]) -> 
         new = Student(name_apart(each) if apart else safe_id(each.label), each.name, numbers_of(each), rostered=not roster.given)
         found.students[each] = new
         if each in doubtful or apart:
-            found.apart.append(told_apart(each, new))
+            found.apart.append(difference(each, new))
     find_collisions(found, roster, before)
     known = {student.id: student for student in [*before, *found.students.values(), *roster.students.values()]}
     found.everybody = Roster(list(known.values()))
@@ -93,7 +93,7 @@ def numbers_of(person: Person) -> dict[str, str]:
     return {person.system: person.number} if person.number else {}
 
 
-def told_apart(person: Person, student: Student) -> str:
+def difference(person: Person, student: Student) -> str:
     who = f"{shown(person.name)} ({person.number})" if person.number else shown(person.name)
     if person.number:
         advice = (

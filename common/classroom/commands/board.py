@@ -58,8 +58,8 @@ def run(options) -> int:
     return 0
 
 
-def who_is(student: str, pseudonym: str, told: bool) -> str:
-    return f"{pseudonym} ({student})" if told and student else pseudonym
+def who_is(student: str, pseudonym: str, named: bool) -> str:
+    return f"{pseudonym} ({student})" if named and student else pseudonym
 
 
 def solved(lab, gpu, hidden, room) -> board.Line:

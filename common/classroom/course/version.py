@@ -128,7 +128,7 @@ def libraries_of(program: Path) -> tuple[Path, ...]:
 
 
 def runtime_of(program: Path, emulator: Path) -> Path | None:
-    """The folder of the CUDA runtime that a program loads if it is not told to use the emulator's."""
+    """The folder of the CUDA runtime that a program loads if nothing makes it use the emulator's."""
     environment = os.environ | {"LD_LIBRARY_PATH": ""}
     found = re.search(r"libcudart\S+ => (/\S+)/[^/\s]+", output(["ldd", program], env=environment).stdout)
     return Path(found[1]) if found and Path(found[1]).resolve() != emulator.resolve() else None

@@ -144,11 +144,11 @@ def rung_section(rung: RungMark, source: list[str]) -> str:
     parts = [f"<h3>{escape(rung.name)} {badge(rung.state)}</h3>", f"<p>{escape(rung.reason)}</p>"]
     if text := rung.detail.get("diagnosis", {}).get("text"):
         parts.append(f"<p>{escape(text)}</p>")
-    told = set()
+    explained = set()
     for hazard in rung.detail.get("hazards", []):
-        if (hazard["kind"], hazard["line"]) in told or len(told) == 4:
+        if (hazard["kind"], hazard["line"]) in explained or len(explained) == 4:
             continue
-        told.add((hazard["kind"], hazard["line"]))
+        explained.add((hazard["kind"], hazard["line"]))
         parts.append(hazard_section(hazard, source))
     parts.append(busiest_lines(rung.detail.get("busiest", {}), source))
     return "\n".join(parts)
@@ -302,11 +302,13 @@ def listing(title: str, lines: list[tuple[str, str, str]]) -> str:
     texts: dict[tuple[str, str], list[str]] = {}
     for student, lab, text in lines:
         texts.setdefault((student, lab), []).append(text)
-    rows = "".join(f"<tr><td>{escape(student)}</td><td>{escape(lab)}</td><td>{told(of)}</td></tr>" for (student, lab), of in texts.items())
+    rows = "".join(
+        f"<tr><td>{escape(student)}</td><td>{escape(lab)}</td><td>{folded(of)}</td></tr>" for (student, lab), of in texts.items()
+    )
     return f'<h2>{escape(title)}</h2><table class="long">{rows}</table>'
 
 
-def told(texts: list[str]) -> str:
+def folded(texts: list[str]) -> str:
     """Edits outside the regions are folded: a student who sends less than the whole file has many."""
     elsewhere = [text.removeprefix(ELSEWHERE) for text in texts if text.startswith(ELSEWHERE)]
     parts = [f"<p>{escape(text)}</p>" for text in texts if not text.startswith(ELSEWHERE)]

@@ -196,7 +196,7 @@ class Job:
     # ---- compiling
 
     def compile(self) -> str:
-        """ "", or what the student is told about a file that does not compile."""
+        """ "", or what the student reads about a file that does not compile."""
         out = self.folder / "out"
         out.mkdir()
         toolkit = self.lab.nvcc.parent.parent
@@ -346,7 +346,7 @@ class Job:
                 ours,
             )
 
-    def told_in_secret(self) -> int:
+    def hidden_arguments(self) -> int:
         """A pipe with the seed and the hidden sizes: everybody on a machine may read its command lines, and in a container without a
         sandbox that includes the student's program."""
         read, write = os.pipe()
@@ -360,7 +360,7 @@ class Job:
         command = ["/course/program", "--json", f"--device={device}", f"--answer={answer_write}", f"--source={self.inside}"]
         if device == GPU:
             command.append("--time")
-        hidden = self.told_in_secret()
+        hidden = self.hidden_arguments()
         command += [*self.words_of_code(), f"--hidden={hidden}", *(f"--rung={rung}" for rung in rungs), *more]
         try:
             with self.host() as (host, ours):

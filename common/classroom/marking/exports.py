@@ -138,16 +138,18 @@ def assigned(sheet: spreadsheet.Sheet, roster: Roster, system: System) -> tuple[
         if len(who) > 1:
             why = f"its ids belong to different students ({', '.join(sorted(who))})"
         elif (
-            who and not who & named[index] and (told := contradiction(sheet, row, roster.students[min(who)].fields | {"": min(who)}, same))
+            who
+            and not who & named[index]
+            and (conflict := contradiction(sheet, row, roster.students[min(who)].fields | {"": min(who)}, same))
         ):
-            why = f"by one id it would be {min(who)}'s, but the name is another and {told}"
+            why = f"by one id it would be {min(who)}'s, but the name is another and {conflict}"
         elif not who and (who := named[index]):
             student = min(who)
             others = sum(bool(each & who) for each in named) - 1
             if len(who) > 1:
                 why = f"several students have this name ({', '.join(sorted(who))}), and no id or e-mail address tells them apart"
-            elif told := contradiction(sheet, row, roster.students[student].fields | {"": student}, same):
-                why = f"by its name it would be {student}'s, but {told}"
+            elif conflict := contradiction(sheet, row, roster.students[student].fields | {"": student}, same):
+                why = f"by its name it would be {student}'s, but {conflict}"
             elif others:
                 why = f"by its name it would be {student}'s, but {others + 1} rows have this name"
         elif not who:

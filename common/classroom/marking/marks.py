@@ -51,7 +51,7 @@ class Mark:
     comments: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     unsafe: bool = False
-    handed_in: bool = True  # whether something came for this lab, readable or not, as far as can be told
+    handed_in: bool = True  # whether something came for this lab, readable or not, as far as is known
 
     @property
     def note(self) -> str:
@@ -191,7 +191,7 @@ def mark(
     by_hand: dict,
     refused: dict[tuple[str, str], collected.RefusedFile] | None = None,
 ) -> Mark:
-    """`refused`: by student and lab ("": it cannot be told which), what could not be read."""
+    """`refused`: by student and lab ("": it is not known which), what could not be read."""
     refused = refused or {}
     of_lab = refused.get((student.id, lab))
     most = sum(course.points_of(lab, rung) for rung in rungs)

@@ -22,7 +22,7 @@ Message receive();
 // Sends a question and waits for its answer.
 Message ask(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0);
 
-// What the rung that is running was told about the device; all 0 before the first.
+// What the running rung knows about the device; all 0 before the first.
 const Invoke& invoked();
 
 } // namespace lab::grading

@@ -44,14 +44,14 @@ cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments
     const auto* argument = static_cast<const std::byte*>(arguments[i]);
     packed.insert(packed.end(), argument, argument + sizes[i]);
   }
-  const Launch told{{grid.x, grid.y, grid.z},
-                    {block.x, block.y, block.z},
-                    {cluster.x, cluster.y, cluster.z},
-                    static_cast<std::uint32_t>(shared),
-                    cooperative ? 1u : 0u,
-                    static_cast<std::uint32_t>(name.size()),
-                    static_cast<std::uint32_t>(packed.size())};
-  send(Say::launch, 0, &told, sizeof told, name.data(), name.size(), packed.data(), packed.size());
+  const Launch request{{grid.x, grid.y, grid.z},
+                       {block.x, block.y, block.z},
+                       {cluster.x, cluster.y, cluster.z},
+                       static_cast<std::uint32_t>(shared),
+                       cooperative ? 1u : 0u,
+                       static_cast<std::uint32_t>(name.size()),
+                       static_cast<std::uint32_t>(packed.size())};
+  send(Say::launch, 0, &request, sizeof request, name.data(), name.size(), packed.data(), packed.size());
   return cudaSuccess;
 }
 
@@ -323,13 +323,13 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  const Invoke& told = invoked();
+  const Invoke& invocation = invoked();
   switch (attribute) {
   case cudaDevAttrMultiProcessorCount:
-    *value = static_cast<int>(told.multiprocessors);
+    *value = static_cast<int>(invocation.multiprocessors);
     break;
   case cudaDevAttrMaxThreadsPerMultiProcessor:
-    *value = static_cast<int>(told.threads_per_multiprocessor);
+    *value = static_cast<int>(invocation.threads_per_multiprocessor);
     break;
   case cudaDevAttrMaxThreadsPerBlock:
     *value = 1024;
@@ -338,10 +338,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     *value = 32;
     break;
   case cudaDevAttrComputeCapabilityMajor:
-    *value = static_cast<int>(told.capability / 10);
+    *value = static_cast<int>(invocation.capability / 10);
     break;
   case cudaDevAttrComputeCapabilityMinor:
-    *value = static_cast<int>(told.capability % 10);
+    *value = static_cast<int>(invocation.capability % 10);
     break;
   default:
     *value = 0;

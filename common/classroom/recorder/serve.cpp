@@ -1,4 +1,4 @@
-// lab::main() of a student's program in the class's sandbox: runs the host functions that it is told to, on
+// lab::main() of a student's program in the class's sandbox: runs the host functions that it is asked to, on
 // addresses that mean something only to the other half, until that half hangs up.
 #include "channel.hpp"
 #include "lab.hpp"
@@ -68,8 +68,8 @@ unsigned multiprocessors() {
 }
 
 unsigned resident_blocks(unsigned block) {
-  const grading::Invoke& told = grading::the_invocation;
-  return block == 0 ? 0 : told.multiprocessors * (told.threads_per_multiprocessor / block);
+  const grading::Invoke& invocation = grading::the_invocation;
+  return block == 0 ? 0 : invocation.multiprocessors * (invocation.threads_per_multiprocessor / block);
 }
 
 void* scratch_bytes(std::size_t bytes) {
@@ -89,12 +89,13 @@ int serve(const Rungs& rungs) {
         message.payload.size() != sizeof(Invoke))
       return 3;
     std::memcpy(&the_invocation, message.payload.data(), sizeof the_invocation);
-    const Invoke& told = the_invocation;
-    if (told.rung >= rungs.size() || told.variant >= Implementation::max_variants) return 3;
-    const Variant& variant = rungs.begin()[told.rung].variants[told.variant];
+    const Invoke& invocation = the_invocation;
+    if (invocation.rung >= rungs.size() || invocation.variant >= Implementation::max_variants) return 3;
+    const Variant& variant = rungs.begin()[invocation.rung].variants[invocation.variant];
     if (!variant.function) return 3;
-    variant.invoke(variant.function, {reinterpret_cast<void*>(told.input),
-                                      reinterpret_cast<void*>(told.result), told.n, told.rows, told.block});
+    variant.invoke(variant.function,
+                   {reinterpret_cast<void*>(invocation.input), reinterpret_cast<void*>(invocation.result),
+                    invocation.n, invocation.rows, invocation.block});
     send(Say::done, 0);
   }
 }

@@ -1,4 +1,4 @@
-"""What a service is told of a submission that it hands over: the mark, in the service's own form.
+"""What a service gets back for a submission that it hands over: the mark, in the service's own form.
 
 Gradescope: https://gradescope-autograders.readthedocs.io (results.json).
 PrairieLearn: https://prairielearn.readthedocs.io/en/latest/externalGrading/."""
@@ -74,13 +74,13 @@ def text_of(rung: marks.RungMark) -> str:
 
 def as_gradescope(mark: marks.Mark, seconds: float) -> dict:
     """results.json. It has no score if nothing could be graded: Gradescope then shows an error, not a zero."""
-    told: dict = {
+    answer: dict = {
         "visibility": "visible",
         "execution_time": round(seconds, 1),
         "output": mark.why or f"{mark.lab}: {mark.points:g} of {mark.most:g} points",
     }
     if mark.points is None:
-        return told | {"tests": []}
+        return answer | {"tests": []}
     tests = [
         {
             "name": rung.name,
@@ -93,13 +93,13 @@ def as_gradescope(mark: marks.Mark, seconds: float) -> dict:
         for rung in mark.rungs
     ]
     passed = sum(rung.state == "pass" for rung in mark.rungs)
-    return told | {"score": mark.points, "tests": tests, "leaderboard": [{"name": "Rungs that pass", "value": passed, "order": "desc"}]}
+    return answer | {"score": mark.points, "tests": tests, "leaderboard": [{"name": "Rungs that pass", "value": passed, "order": "desc"}]}
 
 
 def as_prairielearn(mark: marks.Mark) -> dict:
-    told: dict = {"gradable": mark.points is not None, "message": mark.why or f"{mark.lab}: {mark.points:g} of {mark.most:g} points"}
+    answer: dict = {"gradable": mark.points is not None, "message": mark.why or f"{mark.lab}: {mark.points:g} of {mark.most:g} points"}
     if mark.points is None:
-        return told | {"format_errors": [mark.why]}
+        return answer | {"format_errors": [mark.why]}
     tests = [
         {
             "name": rung.name,
@@ -110,7 +110,7 @@ def as_prairielearn(mark: marks.Mark) -> dict:
         }
         for rung in mark.rungs
     ]
-    return told | {"score": round(mark.points / mark.most, 6) if mark.most else 0.0, "tests": tests}
+    return answer | {"score": round(mark.points / mark.most, 6) if mark.most else 0.0, "tests": tests}
 
 
 def as_form(form: str, mark: marks.Mark, seconds: float) -> dict:

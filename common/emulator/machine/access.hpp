@@ -122,7 +122,7 @@ inline void each_space(Warp& warp, const Request& request, Visit visit) {
     Request part = request;
     part.even = false;
     visit(resolve_generic(warp, part), part);
-    warp.worker->refused_lanes = 0; // this part has been told
+    warp.worker->refused_lanes = 0; // this part has been reported
   }
   warp.set_mask(all);
 }

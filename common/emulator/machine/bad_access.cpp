@@ -13,11 +13,11 @@ namespace warpfold::machine {
 
 // Composing a message takes long. Each bad access also counts as many instructions, and takes as much of the
 // warp's time slice, so a thread that keeps making them is stopped no later than others.
-bool is_told(Warp& warp, const Operation* op) {
-  constexpr std::uint32_t told = 64, of_a_slice = 64;
+bool is_reported(Warp& warp, const Operation* op) {
+  constexpr std::uint32_t reported = 64, of_a_slice = 64;
   warp.block->steps += 1024;
   if (warp.slice > of_a_slice) warp.slice -= of_a_slice;
-  return ++warp.worker->refusals[op->index] <= told;
+  return ++warp.worker->refusals[op->index] <= reported;
 }
 
 namespace {
@@ -134,7 +134,7 @@ std::uint64_t first_bad_byte(const AddressSpace& memory, std::uint64_t first, st
 
 void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,
                    std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   const AddressSpace& memory = warp.worker->grid.memory;
   std::uint64_t bad = first_bad_byte(memory, first, bytes);
   auto near = memory.nearest(bad);
@@ -184,7 +184,7 @@ void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::ui
 
 void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, unsigned width,
                        AccessKind kind, std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   refuse_access(warp, op,
                 {.kind = Fault::Kind::misaligned,
                  .message = fmt::format("{} {} bytes at 0x{:x}, which is not a multiple of {}", verb(kind),
@@ -194,7 +194,7 @@ void refuse_misaligned(Warp& warp, const Operation* op, std::uint64_t address, u
 
 void refuse_peer(Warp& warp, const Operation* op, const Allocation& allocation, int owner, AccessKind kind,
                  std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   const Grid& grid = warp.worker->grid;
   const bool is_variable = !allocation.pool && grid.may_reach(owner);
   refuse_access(warp, op,
@@ -228,7 +228,7 @@ unsigned width_of_element(const Grid& grid, const Operation* op, unsigned width)
 // Names the variable that the access most likely means: the last one that begins before it.
 void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                    std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   const Grid& grid = warp.worker->grid;
   const std::uint64_t size = grid.shared_bytes();
   const Code::SharedName* found = nullptr;
@@ -266,7 +266,7 @@ void refuse_shared(Warp& warp, const Operation* op, std::uint64_t offset, unsign
 
 void refuse_in_cluster(Warp& warp, const Operation* op, std::uint64_t rank, std::uint64_t offset,
                        unsigned width, AccessKind kind, std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   const Grid& grid = warp.worker->grid;
   const std::uint32_t blocks = warp.block->cluster->size();
   Fault fault{.kind = Fault::Kind::out_of_bounds, .region = Fault::Region::other_block};
@@ -284,7 +284,7 @@ void refuse_in_cluster(Warp& warp, const Operation* op, std::uint64_t rank, std:
 
 void refuse_local(Warp& warp, const Operation* op, std::uint64_t offset, unsigned width, AccessKind kind,
                   std::uint32_t lanes) {
-  if (!is_told(warp, op)) return;
+  if (!is_reported(warp, op)) return;
   refuse_access(
       warp, op,
       {.kind = Fault::Kind::out_of_bounds,

@@ -9,7 +9,7 @@ namespace warpfold::machine {
 
 // Whether one more bad access of the operation is reported; only its first few are, since a loop that runs
 // wild makes millions of them.
-bool is_told(Warp& warp, const Operation* op);
+bool is_reported(Warp& warp, const Operation* op);
 
 // That these lanes access [first, first + bytes), of which not all is in one allocation.
 void refuse_global(Warp& warp, const Operation* op, std::uint64_t first, std::uint64_t bytes, AccessKind kind,

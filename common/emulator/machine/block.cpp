@@ -305,7 +305,7 @@ void refuse_access(const Warp& warp, const Operation* op, Fault fault, std::uint
   if (grid.complete) grid.complete(fault);
   if (!grid.watcher) throw LaunchStopped(std::move(fault));
   grid.watcher->bad_access(warp, *op, fault);
-  fault.was_told = true;
+  fault.was_reported = true;
   std::lock_guard lock(grid.mutex);
   if (!grid.fault) grid.fault = std::move(fault); // the launch has failed in any case
 }

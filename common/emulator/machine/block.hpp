@@ -250,8 +250,8 @@ std::string file_and_line(const SourceLine& at);
 // Stops the launch with a message that names the instruction, its line, and the lanes concerned.
 [[noreturn]] void stop(const Warp& warp, const Operation* op, Fault::Kind kind, const std::string& message,
                        std::uint32_t lanes = 0);
-// Stops it at an access, whose message goes on after the thread's name; but if there is a watcher, it is told
-// instead and the launch continues.
+// Stops it at an access, whose message goes on after the thread's name; but if there is a watcher, it
+// reports the fault instead, and the launch continues.
 void refuse_access(const Warp& warp, const Operation* op, Fault fault, std::uint32_t lanes);
 
 // Fills a frame's constants and special registers for the warp. `local_base`: of the frame's local memory.

@@ -349,7 +349,7 @@ void stop_at_mbarrier(const Block& block, const std::string& so_far) {
   const std::string bytes =
       at->missing_bytes > 0 ? fmt::format(" and {} bytes", at->missing_bytes)
       : at->missing_bytes < 0
-          ? fmt::format(", while {} bytes have come that it was not told to expect", -at->missing_bytes)
+          ? fmt::format(", while {} bytes have arrived that it did not expect", -at->missing_bytes)
           : "";
   block.stop_early(Fault::Kind::phase,
                    fmt::format("waits for a phase of parity {} at a barrier in shared memory that lacks {} "

@@ -82,8 +82,8 @@ struct Fault {
   Kind kind{};
   SourceLine where = {}, other = {};
   std::string message = {};
-  bool was_told = false; // a watcher was told, and the launch continued
-  bool follows = false;  // from the fault of another kernel, for which this one waited
+  bool was_reported = false; // by a watcher, and the launch continued
+  bool follows = false;      // from the fault of another kernel, for which this one waited
   enum class Region {
     global,
     shared,

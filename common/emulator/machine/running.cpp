@@ -40,7 +40,7 @@ RunningGrid::~RunningGrid() {
   std::lock_guard lock(running().mutex);
   std::erase(running().grids, &grid_);
   running().last_end = Clock::now();
-  if (!grid_.fault || grid_.fault->was_told || is_for_want_of_an_end(grid_.fault->kind)) return;
+  if (!grid_.fault || grid_.fault->was_reported || is_for_want_of_an_end(grid_.fault->kind)) return;
   running().device_of_stopped = grid_.device;
   running().line_of_stopped = grid_.fault->where;
   running().one_was_stopped = true;

@@ -38,9 +38,9 @@ struct Recurrence {
 class Standstill {
 public:
   // After a part of a block's turn. `moves`: in it, the block has changed memory, or done what its state does
-  // not show, such as to print. `compares`: whether its stores of what is there already were told from
-  // others; on return, whether they must be. True if the launch never ends, and has not moved for as long as
-  // `grid` is patient.
+  // not show, such as to print. `compares`: whether its stores of what is there already were distinguished
+  // from others; on return, whether they must be. True if the launch never ends, and has not moved for as
+  // long as `grid` is patient.
   bool continues(Grid& grid, Block& block, bool moves, bool& compares);
   // A block has begun or ended.
   void ends();

@@ -147,7 +147,7 @@ inline void store_whole(std::byte* to, const std::byte* own, std::size_t bytes) 
 }
 
 // What follows an acquiring load stays after it, and what precedes a releasing store stays before it. x86
-// keeps that order in hardware, so only the compiler must be told there.
+// keeps that order in hardware, so only the compiler must be kept from reordering there.
 inline void order_after_load(MemoryOrder order) {
   if (order == MemoryOrder::acquire || order == MemoryOrder::acquire_release)
     std::atomic_thread_fence(std::memory_order_acquire);

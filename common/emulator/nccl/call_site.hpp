@@ -1,5 +1,5 @@
-// Finds where in the program's source this library was called. A site can be kept in shared memory, so that a
-// rank's call can be told by another process.
+// Finds where in the program's source this library was called. A site can be kept in shared memory, so that
+// another process can report a rank's call.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace warpfold::nccl {
 struct Refusal {
   ncclResult_t result;
   std::string text;
-  std::string cause = {}; // told before, and the last error still
+  std::string cause = {}; // reported before, and the last error still
 };
 
 // Runs the body of a function of the interface; what it throws becomes the function's result.

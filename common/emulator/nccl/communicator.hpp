@@ -106,7 +106,7 @@ ncclResult_t join(std::vector<Joining>& all, const std::string& advice);
 // The number of communicators that this process has asked for, one for each rank.
 unsigned long long communicators_so_far();
 
-// Waits for the work that was issued, unless `at_once`, and frees all. The other ranks are told that this one
+// Waits for the work that was issued, unless `at_once`, and frees all. The other ranks learn that this one
 // left.
 ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once);
 ncclResult_t finalize(ncclComm* comm);

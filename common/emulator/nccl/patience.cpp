@@ -32,7 +32,7 @@ struct ProcessTime {
   long long ticks = 0; // of the processor, used so far
 };
 
-// None if it cannot be told: a process of another namespace.
+// None if it is not known: a process of another namespace.
 std::optional<ProcessTime> time_of(const Rank& rank) {
   struct stat own {};
   if (stat("/proc/self/ns/pid", &own) != 0 || own.st_ino != rank.pid_namespace) return {};

@@ -1,4 +1,4 @@
-// Waiting for other ranks, and the end of it: a rank that never comes is told instead of waited for.
+// Waiting for other ranks, and the end of it: a rank that never comes is reported instead of waited for.
 //
 // What ends a wait, besides the ranks' coming:
 //  - the communicator has failed, or a rank can no longer come: it has destroyed its communicator, or its

@@ -42,9 +42,9 @@ def lines(said: str, path: Path) -> list[str]:
         return []
     of_text = [*of_the_whole(said, text), *of_regions(text)]
     ends = {line for line, words in of_text if words.endswith(SEMICOLON)}
-    told = of_text + [(line, words) for line, words in of_errors(said, text) if line not in ends or not words.endswith(SEMICOLON)]
+    kept = of_text + [(line, words) for line, words in of_errors(said, text) if line not in ends or not words.endswith(SEMICOLON)]
     name = relative(path)
-    return list(dict.fromkeys(f"{name}:{line}: {words}" if line else f"{name} {words}" for line, words in told))
+    return list(dict.fromkeys(f"{name}:{line}: {words}" if line else f"{name} {words}" for line, words in kept))
 
 
 def of_the_whole(said: str, text: str) -> list[tuple[int, str]]:
@@ -62,27 +62,29 @@ def of_what_it_defines(region: source.Region) -> list[tuple[int, str]]:
     """What may not stand inside a function."""
     if not region.outer:
         return []
-    told = []
+    mistakes = []
     for number, line in region.lines():
         if found := re.search(r"\b(__global__|(__)?kernel) +void\b", line):
-            told.append((number, f"this begins a kernel inside the braces that open in line {region.outer}. The region {region.rung} takes "
+            mistakes.append((number, f"this begins a kernel inside the braces that open in line {region.outer}. The region {region.rung} takes "
                                  f"only the statements, without the line that has {found[1]} and without the kernel's braces."))  # fmt: skip
         if re.match(r"\s*#\s*include\b", line):
-            told.append((number, f"an #include belongs at the top of the file, not inside the braces that open in line {region.outer}."))
-    return told
+            mistakes.append(
+                (number, f"an #include belongs at the top of the file, not inside the braces that open in line {region.outer}.")
+            )
+    return mistakes
 
 
 def of_its_braces(region: source.Region) -> list[tuple[int, str]]:
     if any(re.match(r"\s*#\s*(if|el|en)", line) for line in region.code):
         return []  # only one of the branches counts
-    told = []
+    found = []
     for opening, closing in ("{}", "()"):
         opens, closes = region.count(opening), region.count(closing)
         if opens != closes:
             few, many = (closing, opening) if opens > closes else (opening, closing)
             counted = f"the region {region.rung} has {opens} {opening} and {closes} {closing}"
-            told.append((region.first, f"{counted}: a {few} is missing, or a {many} is too many."))
-    return told
+            found.append((region.first, f"{counted}: a {few} is missing, or a {many} is too many."))
+    return found
 
 
 def of_its_end(region: source.Region) -> list[tuple[int, str]]:
@@ -93,13 +95,13 @@ def of_its_end(region: source.Region) -> list[tuple[int, str]]:
 
 
 def of_errors(said: str, text: str) -> list[tuple[int, str]]:
-    code, told = source.code_of(text), []
+    code, found = source.code_of(text), []
     for rank, message in messages.split(messages.as_typed(said)):
         heading = messages.HEADING.match(message[0])
         number = int(heading["line"] or heading["other"]) if heading else 0
         if rank == 0 and 0 < number <= len(code):
-            told += [(at, words) for at, words in of_one(message, number, code) if words]
-    return told
+            found += [(at, words) for at, words in of_one(message, number, code) if words]
+    return found
 
 
 def of_one(message: list[str], number: int, code: list[str]) -> list[tuple[int, str]]:

@@ -48,7 +48,7 @@ def named(labs: list[Lab], name: str) -> Lab:
 
 def compile(build: Build, labs: list[Lab], show: Callable[[int, int], None] | None = None) -> str:
     """Builds the labs' programs, and the emulator, which any of them may use. Returns the compiler's warnings about the labs."""
-    # A program that is told to use another emulator (common/lab/run/device.cpp) does not need this build's.
+    # A program that uses another emulator (common/lab/run/device.cpp) does not need this build's.
     emulator = [] if os.environ.get("WARPFOLD_EMULATOR_DIR") else [build.emulator()]
     if emulator and any(lab.source.suffix == ".cl" for lab in labs):
         emulator += build.opencl()

@@ -20,7 +20,7 @@ MOST_OF_HEADERS = 3
 
 def ordered(said: str) -> str:
     """The messages with the errors in the student's file first, then other errors, warnings, notes; each stays whole."""
-    blocks = [(rank, as_written(lines)) for rank, lines in short_candidates(told_once(split(as_typed(said))))]
+    blocks = [(rank, as_written(lines)) for rank, lines in short_candidates(without_repetition(split(as_typed(said))))]
     return "\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
 
 
@@ -34,7 +34,7 @@ def of_lab(said: str) -> str:
     return "\n".join([*("\n".join(lines) for _, lines in kept), *note])
 
 
-def told_once(blocks: list) -> list:
+def without_repetition(blocks: list) -> list:
     """A template's error comes once for each of its instances, and a lab's for each compute capability."""
     first = {}
     for rank, lines in blocks:
@@ -69,8 +69,8 @@ def as_written(lines: list[str]) -> list[str]:
 
 def warnings(said: str) -> str:
     """The warnings about the student's own file, each with the lines that belong to it."""
-    told = ["\n".join(lines).rstrip() for rank, lines in split(as_typed(said)) if rank == RANKS["warning"] and OWN.search(lines[0])]
-    return "\n".join(dict.fromkeys(told))  # a lab that is compiled for two compute capabilities gets each warning twice
+    found = ["\n".join(lines).rstrip() for rank, lines in split(as_typed(said)) if rank == RANKS["warning"] and OWN.search(lines[0])]
+    return "\n".join(dict.fromkeys(found))  # a lab that is compiled for two compute capabilities gets each warning twice
 
 
 def as_typed(said: str) -> str:

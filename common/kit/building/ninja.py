@@ -55,10 +55,10 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
     """`show` is called with the number of finished steps and the number of all steps. Returns the compiler's warnings about the labs."""
     # Jupyter asks every program for colours (CLICOLOR_FORCE), and a coloured FAILED: would not be recognised.
     environment = environment | {"NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C.UTF-8", "CLICOLOR_FORCE": "0"}
-    code, talk = told(command, environment, show)
+    code, talk = followed(command, environment, show)
     if code != 0 and CLOCK_WENT_BACK.search("".join(talk)):
         out_of_the_future(command[:3], environment)
-        code, talk = told(command, environment, show)
+        code, talk = followed(command, environment, show)
     if code != 0:
         if any("No space left" in line for line in talk):
             raise KitError(*plan.disk_full("the build stopped"), BUILD)
@@ -66,7 +66,7 @@ def run(command: list[str], environment: dict[str, str], show: Callable[[int, in
     return messages.warnings("".join(line for line in talk if not STEP.match(line)))
 
 
-def told(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> tuple[int, list[str]]:
+def followed(command: list[str], environment: dict[str, str], show: Callable[[int, int], None]) -> tuple[int, list[str]]:
     """The exit code and the lines of one run."""
     talk = []
     # Ninja ends its compilers when it is asked to end; with SIGKILL it could not.

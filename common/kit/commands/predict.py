@@ -126,10 +126,10 @@ def ask(guess: guesses.Guess) -> None:
 
 
 def show(lab: labs.Lab, chosen: list[guesses.Guess], as_json: bool) -> int:
-    told = []
+    answers = []
     for guess in chosen:
         found = guesses.counted(lab, guess)
-        told.append(asdict(guess) | {"counted": found})
+        answers.append(asdict(guess) | {"counted": found})
         if as_json:
             continue
         if found is None:
@@ -137,5 +137,5 @@ def show(lab: labs.Lab, chosen: list[guesses.Guess], as_json: bool) -> int:
         else:
             print("\n".join(guesses.lines(guess, found, width())))
     if as_json:
-        print(json.dumps(told, indent=1))
+        print(json.dumps(answers, indent=1))
     return 0

@@ -91,7 +91,7 @@ class Session:
         news = [rung for rung, state in checked if self.passed.note(rung, state == "pass")]
         self.latest = news[-1] if news else self.latest
         for rung in news[-MOST_GAINS:]:
-            for line in [*gain.told(rung.lab, rung.name, self.before(rung)), *predicted(rung)]:
+            for line in [*gain.between(rung.lab, rung.name, self.before(rung)), *predicted(rung)]:
                 print(line)
         if news and not self.follows:
             self.say_what_is_next(news[-1])
@@ -180,7 +180,7 @@ COMMANDS = {
 
 def predicted(rung: course.Rung) -> list[str]:
     """Shows what the student predicted for the rung, beside the counts."""
-    told = []
+    lines = []
     for guess in guesses.kept():
         if (guess.lab, guess.rung) == (rung.lab.name, rung.name) or (guess.lab, guess.over) == (rung.lab.name, rung.name):
             try:
@@ -188,8 +188,8 @@ def predicted(rung: course.Rung) -> list[str]:
             except KitError:
                 continue
             if found is not None:
-                told += ["You predicted:", *guesses.lines(guess, found, width())]
-    return told
+                lines += ["You predicted:", *guesses.lines(guess, found, width())]
+    return lines
 
 
 def stamp(lab: labs.Lab) -> tuple:

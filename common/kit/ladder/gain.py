@@ -11,13 +11,13 @@ from . import predict
 N = 1 << 20
 # Labs in which each rung improves on the previous one; in the others the rungs are independent.
 NO_LADDER = ("06_operators", "07_precision", "08_hazards", "10_opencl")
-TOLD = ["atomic_operations", "barriers", "bank_conflicts", "shared_load_wavefronts", "global_load_requests", "global_load_sectors",
+COMPARED = ["atomic_operations", "barriers", "bank_conflicts", "shared_load_wavefronts", "global_load_requests", "global_load_sectors",
         "warp_instructions"]  # fmt: skip
 GPU = "H200"
 SMALLEST_CHANGE = 0.02
 
 
-def told(lab: labs.Lab, rung: str, before: str) -> list[str]:
+def between(lab: labs.Lab, rung: str, before: str) -> list[str]:
     """Lines to print; none if there is nothing to compare with or it cannot be counted."""
     if not before or lab.name in NO_LADDER:
         return []
@@ -54,13 +54,13 @@ def counted(lab: labs.Lab, names: list[str]) -> dict[str, dict]:
 def lines(old: dict, new: dict, before: str, rung: str) -> list[str]:
     n = new["profile"]["n"]
     rows = []
-    for key in TOLD:
+    for key in COMPARED:
         was, now = (side["profile"]["counters"].get(key, 0) for side in (old, new))
         if abs(now - was) > SMALLEST_CHANGE * max(was, now):
             rows.append((counters.CATALOGUE[key].label, f"{was:,.0f}", f"{now:,.0f}", "green" if now < was else "yellow"))
-    told_of = "predicted us on the " + new["predicted"]["gpu"]
+    label = "predicted us on the " + new["predicted"]["gpu"]
     was, now = old["predicted"]["us"], new["predicted"]["us"]
-    rows.append((told_of, f"{was:,.1f}", f"{now:,.1f}", "green" if now < was else "yellow"))
+    rows.append((label, f"{was:,.1f}", f"{now:,.1f}", "green" if now < was else "yellow"))
     label, left, right = (max(len(row[i]) for row in rows) for i in range(3))
     times = was / now if now < was else now / was
     verdict = (f"{times:.2f} times as fast" if now <= was else f"{times:.2f} times as long") if times >= 1.005 else "as fast"

@@ -124,11 +124,11 @@ def keep(guess: Guess) -> None:
 
 
 def words(guess: Guess) -> list[str]:
-    told = []
+    options = []
     for option, value in (("--n", guess.n), ("--rows", guess.rows), ("--block", guess.block)):
         if value is not None:
-            told += [option, str(value)]
-    return told
+            options += [option, str(value)]
+    return options
 
 
 def counted(lab: labs.Lab, guess: Guess) -> dict[str, float | None] | None:
@@ -170,7 +170,7 @@ def compared(key: str, guessed: float, actual: float | None, is_ratio: bool) -> 
         return Compared(label, text(guessed, share), text(actual, share), "right", "as you said", "")
     low = guessed < actual
     factor = max(guessed, actual) / min(guessed, actual) if min(guessed, actual) > 0 else None
-    told = f"{'too low' if low else 'too high'}{f' by a factor of {factor:,.3g}' if factor else ''}"
+    by = f"{'too low' if low else 'too high'}{f' by a factor of {factor:,.3g}' if factor else ''}"
     general, when_low, when_high = THINK.get(key, SHARED if key.startswith("shared_") else ("", "", ""))
     if is_ratio:
         general = f"As a ratio: what does the one do that the other does not? {general}".strip()
@@ -178,7 +178,7 @@ def compared(key: str, guessed: float, actual: float | None, is_ratio: bool) -> 
     if factor in (8, 32):
         think += f" A factor of {factor:.0f} is the number of {'floats in a sector' if factor == 8 else 'lanes in a warp'}."
     verdict = "close" if factor and factor <= CLOSE else "off"
-    return Compared(label, text(guessed, share), text(actual, share), verdict, told, think.strip())
+    return Compared(label, text(guessed, share), text(actual, share), verdict, by, think.strip())
 
 
 def text(value: float, share: bool) -> str:
@@ -192,10 +192,10 @@ def lines(guess: Guess, found: dict, wide: int) -> list[str]:
     compared = compare(guess, found)
     for each in compared:
         table.add([each.label, each.guessed, each.counted])
-    told = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}"]
+    made = [f"{paint(guess.where, 'bold')}{' (ratios)' if guess.over else ''}"]
     for line, words in zip(table.text().splitlines(), ["", *(paint(each.words, COLOURS[each.verdict]) for each in compared)], strict=True):
-        told += wrap(f"{line}  {words}".rstrip(), wide, "  ", "    ")
+        made += wrap(f"{line}  {words}".rstrip(), wide, "  ", "    ")
     for each in compared:
         if each.think:
-            told += wrap(f"{each.label}: {each.think}", wide, "  ", "    ")
-    return told
+            made += wrap(f"{each.label}: {each.think}", wide, "  ", "    ")
+    return made

@@ -74,7 +74,7 @@ def measure(build: Build, count: int, first: gpu.Gpu) -> Scaling:
 
 
 def words(count: int, memory_bytes: int) -> list[str]:
-    """What the program is told: as many elements as fit into one GPU, twice, since calls in a row read different places."""
+    """The program's options: as many elements as fit into one GPU, twice, since calls in a row read different places."""
 
     def fits(elements: int) -> bool:
         return 2 * efficiency.BYTES * elements < 0.9 * memory_bytes

@@ -117,14 +117,14 @@ def show_counted(rungs: list[Counted], devices: int, predicted_for: Gpu) -> None
     headings = ["rung", "verdict", "n", "launches", "loaded", "stored", "copied", "pairs", "through the host", "waits"]
     times = {rung.rung: predicted_us(rung.rung, rung.n, devices, predicted_for) for rung in rungs}
     last = f"predicted us on {devices} {predicted_for.name}"
-    told = any(time is not None for time in times.values())
+    timed = any(time is not None for time in times.values())
     made = Table(
-        headings + ([last] if told else []),
+        headings + ([last] if timed else []),
         left=2,
         drop_first=["n", "through the host", "launches", "pairs", "waits", "copied", "stored", "loaded", last],
     )
     for rung in rungs:
-        made.add([rung.rung, verdict(rung), *(cells(rung) if rung.n else [""] * 8), *([number(times.get(rung.rung))] if told else [])])
+        made.add([rung.rung, verdict(rung), *(cells(rung) if rung.n else [""] * 8), *([number(times.get(rung.rung))] if timed else [])])
     print(made.text())
     if details := [fill(text, f"  {rung.rung:<14}", " " * 16) for rung in rungs for text in by_pair(rung, devices)]:
         print("\nOver the links, by pair of devices:\n" + "\n".join(details))
@@ -168,8 +168,8 @@ def by_pair(rung: Counted, devices: int) -> list[str]:
     lines = []
     for (key, count), members in groups.items():
         unit, what = MOVED[key]
-        told = "; ".join(what.format(first, second) for first, second in pairs(members, devices))
-        lines.append(f"{count:,} {unit}{'' if count == 1 else 's'} {told}")
+        routes = "; ".join(what.format(first, second) for first, second in pairs(members, devices))
+        lines.append(f"{count:,} {unit}{'' if count == 1 else 's'} {routes}")
     return lines
 
 

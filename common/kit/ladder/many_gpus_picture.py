@@ -247,9 +247,9 @@ def keys(scaling: Scaling, lines: list[Line], looks: dict[str, Look]) -> list[st
 
 
 def description(scaling: Scaling, lines: list[Line]) -> str:
-    told = []
+    sentences = []
     for line in lines:
         rates = [f"{power(n)} {value:,.0f} GB/s" for n in scaling.sizes() if (value := efficiency.gb_per_s(line, scaling.gpus, n))]
         shares = [f"{gpus(count)} {100 * value:.2f}%" for count in scaling.counts() if (value := efficiency.weak(line, count))]
-        told.append(f"{line.name}: strong scaling {', '.join(rates)}; efficiency of weak scaling {', '.join(shares)}")
-    return ". ".join(told)
+        sentences.append(f"{line.name}: strong scaling {', '.join(rates)}; efficiency of weak scaling {', '.join(shares)}")
+    return ". ".join(sentences)

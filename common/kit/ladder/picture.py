@@ -147,10 +147,10 @@ def part(value: float, largest: float, panel: Panel) -> float:
 
 
 def description(rows: list[tuple], panels: list[Panel]) -> str:
-    told = []
+    sentences = []
     for lab, rung in rows:
         if rung is None:
             continue
         values = [(panel.heading, panel.of(rung), panel.shown) for panel in panels]
-        told.append(f"{lab} {rung['name']}: " + ", ".join(f"{name} {shown(v)}" for name, v, shown in values if v is not None))
-    return ". ".join(told)
+        sentences.append(f"{lab} {rung['name']}: " + ", ".join(f"{name} {shown(v)}" for name, v, shown in values if v is not None))
+    return ". ".join(sentences)

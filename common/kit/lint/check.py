@@ -15,7 +15,7 @@ NOT_OURS = re.compile(r"(^|/)(\.git|\.kit|build[^/]*|__pycache__|packagefiles|\.
 @dataclass(frozen=True)
 class Check:
     """One convention. `files` matches the paths that it checks (None: it checks the clone as a whole); `run` returns a line for each
-    thing that is wrong, and fixes what it can if told to."""
+    thing that is wrong, and fixes what it can if asked to."""
 
     name: str
     purpose: str

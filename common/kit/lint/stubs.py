@@ -1,6 +1,6 @@
 """A lab is written once: its file in labs/ follows from the one in solutions/.
 
-Between `// BEGIN rung` and `// END rung`, a solution holds what the student is told, as comments, and then the code. The stub has the
+Between `// BEGIN rung` and `// END rung`, a solution holds what the student reads, as comments, and then the code. The stub has the
 comments alone. Where a stub holds code too, because it is handed out broken, each of its lines stands in the solution after `//- `."""
 
 import re
@@ -33,9 +33,9 @@ def is_code(line: str) -> bool:
 
 def handed_out(region: list[str]) -> list[str]:
     """What a solution's region tells the student: the comments at its top."""
-    told = region[: next((number for number, line in enumerate(region) if is_code(line)), len(region))]
-    marked = [HANDED_OUT.match(line) for line in told]
-    return [f"{mark[1]}{mark[2]}\n" if mark[2] else "\n" for mark in marked if mark] if any(marked) else told
+    comments = region[: next((number for number, line in enumerate(region) if is_code(line)), len(region))]
+    marked = [HANDED_OUT.match(line) for line in comments]
+    return [f"{mark[1]}{mark[2]}\n" if mark[2] else "\n" for mark in marked if mark] if any(marked) else comments
 
 
 def stub_of(solution: str) -> str:

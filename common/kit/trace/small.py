@@ -43,30 +43,30 @@ def show(small: Small, wide: int) -> None:
 
 
 def lines(small: Small, wide: int) -> list[str]:
-    answer, told = small.answer, []
+    answer, made = small.answer, []
     shape = f"n = {answer['n']}" if answer["rows"] == 1 else f"{answer['rows']} rows of {answer['n'] // max(answer['rows'], 1)}"
-    told += words.filled(
+    made += words.filled(
         f"{paint(small.rung, 'bold')}: {shape}, {answer['block']} threads per block, block 0 of each launch", wide, "  ", ""
     )
-    told += words.filled(f"input: {' '.join(text(value) for value in answer.get('input', []))}", wide, "  ")
+    made += words.filled(f"input: {' '.join(text(value) for value in answer.get('input', []))}", wide, "  ")
     before: dict[tuple[int, str], dict[int, str]] = {}
     for index, step in enumerate(small.steps, 1):
-        told += [
+        made += [
             "",
             *words.filled(f"{paint(f'Step {index} of {len(small.steps)}', 'bold')}, {step.launch}. {words.summary(step)}", wide, "  ", ""),
         ]
         for sentence in [*words.sentences(step), words.ending(step)]:
             if sentence:
-                told += words.filled(sentence, wide, "    ", "  ")
-        told += arrays_after(small, step, before, wide)
+                made += words.filled(sentence, wide, "    ", "  ")
+        made += arrays_after(small, step, before, wide)
     if answer.get("printed"):
-        told += ["", "The kernel printed:", *(f"    {line}" for line in answer["printed"])]
-    return [*told, "", *ending(small, wide), *(words.filled(small.unseen, wide, "  ", "") if small.unseen else [])]
+        made += ["", "The kernel printed:", *(f"    {line}" for line in answer["printed"])]
+    return [*made, "", *ending(small, wide), *(words.filled(small.unseen, wide, "  ", "") if small.unseen else [])]
 
 
 def arrays_after(small: Small, step: Step, before: dict, wide: int) -> list[str]:
     """The values of each array that the step touches; in brackets (or in colour) those that it has changed."""
-    told = []
+    made = []
     touched = [array for array in step.arrays if any(request.array is array for request in step.requests)]
     widest = max((len(array.name) for array in touched), default=0)
     for index, array in enumerate(step.arrays):
@@ -79,10 +79,10 @@ def arrays_after(small: Small, step: Step, before: dict, wide: int) -> list[str]
         if values:
             name, count = f"{array.name:<{widest}}", shown(small, array, values)
             if 2 * sum(element < count for element in values) < count:
-                told += pairs(name, one_by_one(step, index, array), changed, wide)
+                made += pairs(name, one_by_one(step, index, array), changed, wide)
             else:
-                told += rows(name, values, changed, count, wide)
-    return told
+                made += rows(name, values, changed, count, wide)
+    return made
 
 
 def shown(small: Small, array: Array, values: dict[int, str]) -> int:
@@ -113,18 +113,18 @@ def rows(name: str, values: dict[int, str], changed: set[int], count: int, wide:
     cell = max(3, *(len(values.get(element, "?")) + 2 for element in range(count)))
     margin = 4 + len(name) + 2
     at_once = max(1, (wide - margin) // cell)
-    told = []
+    made = []
     for first in range(0, count, at_once):
         line = f"    {name if first == 0 else '':<{len(name)}}  "
         for element in range(first, min(count, first + at_once)):
             value = values.get(element, "?")
             if element in changed:
-                told_value = paint(f"{value + ' ':>{cell}}", "green") if wants_colour(sys.stdout) else f"{'[' + value + ']':>{cell}}"
+                shown_value = paint(f"{value + ' ':>{cell}}", "green") if wants_colour(sys.stdout) else f"{'[' + value + ']':>{cell}}"
             else:
-                told_value = f"{value + ' ':>{cell}}"
-            line += told_value
-        told.append(line.rstrip())
-    return told
+                shown_value = f"{value + ' ':>{cell}}"
+            line += shown_value
+        made.append(line.rstrip())
+    return made
 
 
 def pairs(name: str, values: dict[int, str], changed: set[int], wide: int) -> list[str]:
@@ -152,8 +152,8 @@ def ending(small: Small, wide: int) -> list[str]:
     verdict = (
         paint(f"The result is {got}: right.", "green") if small.right else paint(f"The result is {got}, but should be {wanted}.", "red")
     )
-    told = words.filled(verdict, wide, "  ", "")
+    made = words.filled(verdict, wide, "  ", "")
     for kind in dict.fromkeys(hazard["kind"] for hazard in small.hazards):
         hazard = next(each for each in small.hazards if each["kind"] == kind)
-        told += words.filled(paint(f"{kind}: {hazard['message']}.", "red"), wide, "  ", "")
-    return told
+        made += words.filled(paint(f"{kind}: {hazard['message']}.", "red"), wide, "  ", "")
+    return made

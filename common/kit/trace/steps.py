@@ -201,7 +201,7 @@ def mark_races(found: dict[tuple[int, int], Step], hazards: list[dict]) -> None:
 
 def race_in_phase(requests: list[tuple[Step, Request]], pairs: set[frozenset]) -> None:
     seen: dict[tuple[int, int], list[tuple[int, Request]]] = {}
-    told = set()
+    raced = set()
     for step, request in requests:
         index = step.arrays.index(request.array)
         for thread, elements in request.touches.items():
@@ -210,8 +210,8 @@ def race_in_phase(requests: list[tuple[Step, Request]], pairs: set[frozenset]) -
                     if thread == other_thread or not unordered(request, other) or frozenset((request.line, other.line)) not in pairs:
                         continue
                     key = (id(step), index, element)
-                    if key not in told:
-                        told.add(key)
+                    if key not in raced:
+                        raced.add(key)
                         step.races.append(Race(request.array, element, (other_thread, thread), (other.line, request.line)))
         for thread, elements in request.touches.items():
             for element in elements:

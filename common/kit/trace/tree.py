@@ -204,8 +204,8 @@ class Drawing:
         columns = 1 + max(self.column.values(), default=0)
         width, height = columns * (self.width + GAP) - GAP, max(1, self.leaves) * ROW
         style = f"<style>{COLOURS}{STYLE}</style>" if alone else ""
-        told = [f"{text(node.value)}: {'; '.join(node.sentences)}." for node in self.tree.nodes.values() if node.sentences]
-        described = " ".join([*told, *([unread(self.tree)] if self.tree.unread else []), self.tree.verdict])
+        sentences = [f"{text(node.value)}: {'; '.join(node.sentences)}." for node in self.tree.nodes.values() if node.sentences]
+        described = " ".join([*sentences, *([unread(self.tree)] if self.tree.unread else []), self.tree.verdict])
         size = f' width="{width + 8}"' if alone else ""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-4 -4 {width + 8} {height + 8:g}" role="img"{size}>'
@@ -230,9 +230,9 @@ class Drawing:
         ink = f' class="on-{kind}"' if kind in ("wrong", "result") else ""
         short = node.holds if node.kind in ("rest", "element") else f"line {node.line}, {node.thread}" if node.line else node.thread
         words_in = f" {html.escape(short if len(short) < 19 else short[:17] + '…')}" if self.with_words else ""
-        told = html.escape("; ".join([in_words(self.tree, node), node.place, node.holds, *node.sentences]))
+        description = html.escape("; ".join([in_words(self.tree, node), node.place, node.holds, *node.sentences]))
         return (
-            f'<g><title>{told}</title><rect class="box {kind}" x="{x:g}" y="{y:g}" width="{self.width}" height="{HEIGHT}" rx="4"/>'
+            f'<g><title>{description}</title><rect class="box {kind}" x="{x:g}" y="{y:g}" width="{self.width}" height="{HEIGHT}" rx="4"/>'
             f'<text{ink} x="{x + 6:g}" y="{y + 16:g}"><tspan class="value">{text(node.value)}</tspan>{words_in}</text></g>'
         )
 

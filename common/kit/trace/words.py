@@ -6,7 +6,7 @@ from .steps import LANES, Request, Step
 
 ONE_DOES = {"load": "reads", "store": "writes", "atomic": "updates atomically"}
 MANY_DO = {"load": "read", "store": "write", "atomic": "update atomically"}
-MANY_ROUNDS = 4  # requests of one warp at one place from which they are told in one sentence
+MANY_ROUNDS = 4  # requests of one warp at one place from which one sentence describes them all
 
 
 def runs(numbers: list[int]) -> str:

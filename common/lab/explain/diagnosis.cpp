@@ -96,11 +96,11 @@ const Check* most_telling(std::span<const Check> checks) {
   return best;
 }
 
-Diagnosis diagnosis_beside(std::span<const Check> checks, const Check& told) {
+Diagnosis diagnosis_beside(std::span<const Check> checks, const Check& reported) {
   const Check* telling = most_telling(checks);
   if (!telling) return {};
   Diagnosis diagnosis = telling->diagnosis;
-  if (telling != &told)
+  if (telling != &reported)
     diagnosis.text = fmt::format("{}: {}. {}", telling->name, telling->message, diagnosis.text);
   return diagnosis;
 }

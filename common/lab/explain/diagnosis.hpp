@@ -35,7 +35,7 @@ Diagnosis mistake_in_kahan(const Symptom& symptom);
 // 1000: some blocks and a fraction of one, and numbers that can be worked out by hand.
 const Check* most_telling(std::span<const Check> checks);
 
-// That check's diagnosis, preceded by the check's own figures if it is not the check `told`.
-Diagnosis diagnosis_beside(std::span<const Check> checks, const Check& told);
+// That check's diagnosis, preceded by the check's own figures if it is not the check `reported`.
+Diagnosis diagnosis_beside(std::span<const Check> checks, const Check& reported);
 
 } // namespace lab

@@ -76,14 +76,14 @@ void ElementCounts::find_retyped() {
 
 std::optional<std::string_view> ElementCounts::type_given_to_library(const Node& node) const {
   if (node.kind != Node::Kind::computed || graph_.library_call(node.where).empty()) return std::nullopt;
-  const std::string_view told = operand_type(graph_.operation_of(node));
+  const std::string_view expected = operand_type(graph_.operation_of(node));
   for (const ValueGraph::Operand& operand : graph_.operands_of(node)) {
     if (ValueGraph::is_bare(operand.node)) continue;
     const Node& given = graph_.node(operand.node);
     std::string_view type;
     if (element_of(given)) type = name_in_ptx(input_.type);
     if (given.kind == Node::Kind::computed) type = result_type(graph_.operation_of(given));
-    if (!type.empty() && (is_float(type) != is_float(told) || node.width < given.width)) return type;
+    if (!type.empty() && (is_float(type) != is_float(expected) || node.width < given.width)) return type;
   }
   return std::nullopt;
 }

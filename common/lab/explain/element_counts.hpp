@@ -64,7 +64,7 @@ public:
   double value_of(NodeId id) const { return value_in(graph_.node(id), bits_[id]); }
   // Whether its bits, an integer's, are used as those of a float.
   bool is_taken_for_another_type(NodeId id) const { return is_retyped_[id]; }
-  // What a library was given, in PTX's words, if it was told another type.
+  // The type of what a library was given, as PTX names it, if the call names another.
   std::optional<std::string_view> type_given_to_library(const ValueGraph::Node& node) const;
 
 private:

@@ -71,7 +71,7 @@ public:
     });
     if (of_nothing != sums_.end() && of_nothing->results[0] != 0) {
       const auto says_more = [](const Found& found) {
-        return found.reason.kind == library_told_another_type || found.reason.kind == host_adds_wrongly ||
+        return found.reason.kind == library_type_differs || found.reason.kind == host_adds_wrongly ||
                found.reason.kind == "foreign";
       };
       Found other = look_at_some_elements();
@@ -205,8 +205,7 @@ private:
             : fmt::format("; {} is no power of two.", block);
   }
 
-  unsigned
-  small_block() const { // of four warps, so that the first, all but the last, and a block are told apart
+  unsigned small_block() const { // of four warps, so that the first, all but the last, and a block differ
     return std::clamp(128u, rung_.min_block, rung_.max_block);
   }
 

@@ -11,7 +11,7 @@
 namespace lab {
 
 std::string WhatThreadsRead::formula() {
-  if (std::exchange(is_told_, true) || result_.given.devices > 1) return "";
+  if (std::exchange(is_reported_, true) || result_.given.devices > 1) return "";
   using Thread = std::pair<std::uint32_t, std::uint32_t>; // block, thread
   std::map<unsigned, std::map<Thread, Indices>> by_line;  // a loop may have been unrolled
   for (NodeId id = first_node; id < result_.graph.end(); ++id) {

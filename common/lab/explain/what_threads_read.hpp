@@ -22,7 +22,7 @@ private:
   std::optional<unsigned> load_never_reached() const;
 
   const FollowedResult& result_;
-  bool is_told_ = false;
+  bool is_reported_ = false;
 };
 
 } // namespace lab

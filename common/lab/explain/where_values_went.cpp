@@ -54,7 +54,7 @@ Diagnosis of_library_type(const FollowedResult& result) {
   for (NodeId id = first_node; id < result.graph.end(); ++id) {
     const ValueGraph::Node& node = result.graph.node(id);
     if (const auto given = result.counts.type_given_to_library(node))
-      return {std::string(library_told_another_type),
+      return {std::string(library_type_differs),
               capital(fmt::format("{} takes the bits of {} for those of {}.", result.words.who(node.where),
                                   type_in_words(*given),
                                   type_in_words(operand_type(result.graph.operation_of(node))))),

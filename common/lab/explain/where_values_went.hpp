@@ -10,7 +10,7 @@
 namespace lab {
 
 // The kind of a diagnosis: such a call needs no elements to be wrong.
-constexpr std::string_view library_told_another_type = "library-type", host_adds_wrongly = "host-adds";
+constexpr std::string_view library_type_differs = "library-type", host_adds_wrongly = "host-adds";
 
 // The results of `outcome` are those of a run with values followed, and that of `row` is wrong. Its kind is
 // empty if they do not show why: the graph must explain the result to the bit.

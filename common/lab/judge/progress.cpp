@@ -13,7 +13,7 @@ void Progress::is_wrong(const Check& check) {
   {
     std::lock_guard lock(mutex_);
     under_way_ = check;
-    if (std::exchange(told_, true)) return;
+    if (std::exchange(has_failed_, true)) return;
   }
   if (on_wrong_) on_wrong_(check);
 }

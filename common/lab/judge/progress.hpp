@@ -12,7 +12,7 @@ namespace lab {
 // Another thread may ask at any time.
 class Progress {
 public:
-  // `on_wrong` is told of the first check that fails, before its reason is looked for.
+  // `on_wrong` gets the first check that fails, before its reason is looked for.
   explicit Progress(std::function<void(const Check&)> on_wrong = {}) : on_wrong_(std::move(on_wrong)) {}
 
   void runs(const Check& check); // the check is about to be made
@@ -29,7 +29,7 @@ private:
   mutable std::mutex mutex_;
   std::vector<Check> checks_;
   std::optional<Check> under_way_;
-  bool told_ = false;
+  bool has_failed_ = false;
 };
 
 } // namespace lab

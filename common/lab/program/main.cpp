@@ -155,11 +155,11 @@ private:
       if (rung->variants[0].processes.begin && !started_as_rank())
         throw UsageError(
             fmt::format("--once: rung {} runs in several processes, and this looks at one", rung->name));
-    std::string told;
+    std::string text;
     for (const Rung* rung : chosen_)
-      if (!todo_of(*rung)) told += look_once(*rung, how) + "\n";
+      if (!todo_of(*rung)) text += look_once(*rung, how) + "\n";
     aside.end();
-    fmt::print("{}", told);
+    fmt::print("{}", text);
     return 0;
   }
 
@@ -299,7 +299,7 @@ private:
   Findings findings_on(const Rung& rung, const Options& how, Timings& timings, Session& session) const {
     Findings findings;
     Progress& progress = session.begin();
-    // What was found before counts: the first wrong check is what is told.
+    // What was found before counts: the first wrong check is what is reported.
     const auto ends_with = [&](const char* name, const std::exception& error) {
       if (findings.checks.empty()) findings.checks = progress.so_far();
       if (on_emulator() && findings.hazards.empty()) {

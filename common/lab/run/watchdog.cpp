@@ -156,7 +156,7 @@ void on_exit_by(const std::string& call, const void* return_address) {
 }
 
 void act_on(int signal) {
-  if (child_is_running()) return; // the child was told, and returns what it has found
+  if (child_is_running()) return; // the child was notified, and returns what it has found
   std::function<void(const Ending&)> end;
   const Ending::Why why = signal == exiting  ? Ending::Why::exited
                           : is_crash(signal) ? Ending::Why::crashed
@@ -245,7 +245,7 @@ void start_watchdog(double seconds, std::function<void(const Ending&)> end, std:
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     sigaction(signal, &action, &before[signal]);
-    // What the shell has told this process to ignore (nohup) stays ignored.
+    // What the shell had this process ignore (nohup) stays ignored.
     if (before[signal].sa_handler == SIG_IGN) sigaction(signal, &before[signal], nullptr);
   };
   for (const int signal : asking) handle(signal, on_asked);

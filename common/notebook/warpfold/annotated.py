@@ -103,6 +103,6 @@ def html_row(cells: list[str], source: str, line, span: int) -> str:
     shown = "".join(f"<td>{escape(cell)}{hot if index == 0 else ''}</td>" for index, cell in enumerate(cells))
     row = f'<tr class="{kind}"{heat}>{shown}<td class="code">{escape(source)}</td></tr>'
     for hazard in getattr(line, "hazards", None) or []:
-        told = f"{hazard['message']}. {explanation(hazard)}"
-        row += f'<tr class="hazard"><td colspan="{span}"><strong>{escape(hazard["kind"])}</strong>: {escape(told)}</td></tr>'
+        sentence = f"{hazard['message']}. {explanation(hazard)}"
+        row += f'<tr class="hazard"><td colspan="{span}"><strong>{escape(hazard["kind"])}</strong>: {escape(sentence)}</td></tr>'
     return row

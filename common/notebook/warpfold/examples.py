@@ -59,9 +59,9 @@ def example(name: str) -> Example:
         steps = record.steps_of_launches(trace["launches"], report["hazards"], 0)
     run = SimpleNamespace(lab=SimpleNamespace(name="example"), rung=name)
     profiled = SimpleNamespace(rung="example", report=report, result={"state": f"{name}.cu"})
-    told = f"One block on the emulator, {steps[0].threads} threads, from barrier to barrier. The input is 1 to 9, again and again."
+    caption = f"One block on the emulator, {steps[0].threads} threads, from barrier to barrier. The input is 1 to 9, again and again."
     return Example(
-        does, picture(run, steps, step - 1), seen, Annotated([profiled], [], clone.ROOT), framed(run, steps, 0, told, printed=False)
+        does, picture(run, steps, step - 1), seen, Annotated([profiled], [], clone.ROOT), framed(run, steps, 0, caption, printed=False)
     )
 
 

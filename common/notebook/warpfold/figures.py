@@ -34,7 +34,7 @@ def drawing(svg: str) -> Drawing:
 
     root = ET.fromstring(svg)
     space = {"svg": "http://www.w3.org/2000/svg"}
-    told = [root.findtext(f"svg:{tag}", "", space).strip() for tag in ("title", "desc")]
+    texts = [root.findtext(f"svg:{tag}", "", space).strip() for tag in ("title", "desc")]
     width = f"--width: {root.get('viewBox').split()[2]}px"
-    scrolls = f'{SCROLLS}<div class="warpfold-drawing" style="{width}" tabindex="0" role="group" aria-label="{escape(told[0])}">'
-    return Drawing(f"{scrolls}{svg[svg.index('<svg') :]}</div>", ". ".join(text.rstrip(".") for text in told if text) + ".")
+    scrolls = f'{SCROLLS}<div class="warpfold-drawing" style="{width}" tabindex="0" role="group" aria-label="{escape(texts[0])}">'
+    return Drawing(f"{scrolls}{svg[svg.index('<svg') :]}</div>", ". ".join(text.rstrip(".") for text in texts if text) + ".")

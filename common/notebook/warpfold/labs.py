@@ -205,11 +205,11 @@ class Lab:
 
 
 def words(rungs, n: int | None = None, block: int | None = None, rows: int | None = None) -> list[str]:
-    told = [word for rung in rungs for word in ("--rung", rung)]
+    options = [word for rung in rungs for word in ("--rung", rung)]
     for option, value in (("--n", n), ("--rows", rows), ("--block", block)):
         if value is not None:
-            told += [option, str(value)]
-    return told
+            options += [option, str(value)]
+    return options
 
 
 def show(thing) -> None:

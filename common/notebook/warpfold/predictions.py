@@ -29,10 +29,10 @@ class Sides:
     def __str__(self) -> str:
         from kit.ladder import guesses
 
-        told = []
+        lines = []
         for guess, found in self.both:
-            told += [kept(guess)] if found is None else guesses.lines(guess, found, 100)
-        return "\n".join(told)
+            lines += [kept(guess)] if found is None else guesses.lines(guess, found, 100)
+        return "\n".join(lines)
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
         return {"text/plain": str(self), "text/html": self.html()}

@@ -206,17 +206,17 @@ class Findings:
     def sentences(self) -> list[tuple[str, str]]:
         """(What and where, why and what to do), the first of each kind."""
         of_kind: Counter = Counter()
-        told, explained = [], set()
+        found, explained = [], set()
         for hazard in self.hazards:
             of_kind[hazard["kind"]] += 1
             if of_kind[hazard["kind"]] > MOST_OF_A_KIND:
                 continue
             words = explanation(hazard)
             where = f"{Path(hazard['file']).name}:{hazard['line']}" if hazard.get("line") else "no line known"
-            told.append((f"{hazard['kind']} at {where}: {hazard['message']}", "" if words in explained else words))
+            found.append((f"{hazard['kind']} at {where}: {hazard['message']}", "" if words in explained else words))
             explained.add(words)
-        told += [(f"{kind}: and {count - MOST_OF_A_KIND} more", "") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
-        return told
+        found += [(f"{kind}: and {count - MOST_OF_A_KIND} more", "") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
+        return found
 
     def __str__(self) -> str:
         lines = [f"{self.verdict}. {self.device}"]

@@ -111,9 +111,9 @@ def picture(run, steps: list, index: int) -> Drawing:
 
 
 def drawn(wide: str, narrow: str, style: str) -> Drawing:
-    told = re.findall(r"<(?:title|desc)>(.*?)</", wide, re.DOTALL)[:2]  # the picture's own; each cell has one as well
+    texts = re.findall(r"<(?:title|desc)>(.*?)</", wide, re.DOTALL)[:2]  # the picture's own; each cell has one as well
     styles = f"<style>{colours()}.warpfold-still {{ {style} }}</style>{WIDE_OR_NARROW}"
-    return Drawing(f'{styles}<div class="warpfold-still">{wide_or_narrow(wide, narrow)}</div>', ". ".join(told))
+    return Drawing(f'{styles}<div class="warpfold-still">{wide_or_narrow(wide, narrow)}</div>', ". ".join(texts))
 
 
 def colours() -> str:

@@ -71,11 +71,11 @@ class Cell:
     def named_in(self, said: str) -> str:
         """A message, with the line of the cell beside that of the file."""
 
-        def told(found: re.Match) -> str:
+        def with_line(found: re.Match) -> str:
             line = self.line_of(int(found[2]))
             return f"{found[0]}{f' [line {line} of the cell]' if line else ''}"
 
-        return re.sub(rf"({re.escape(self.file)})[(:](\d+)(?:\)|:\d+)?", told, said)
+        return re.sub(rf"({re.escape(self.file)})[(:](\d+)(?:\)|:\d+)?", with_line, said)
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Finding:
     more: tuple[tuple[str, str], ...] = ()  # "in", "why", "try", "read"
 
     def __str__(self) -> str:
-        told = [self.text, *(f"    {place}: {source}" for place, source in self.lines)]
-        return "\n".join([*told, *(f"    {word + ':':<5} {text}" for word, text in self.more)])
+        lines = [self.text, *(f"    {place}: {source}" for place, source in self.lines)]
+        return "\n".join([*lines, *(f"    {word + ':':<5} {text}" for word, text in self.more)])
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Rung:
         """What is wrong, most telling first."""
         if not self.failed:
             return []
-        diagnosis = self.told(self.answer.get("diagnosis", {}).get("text", ""))
+        diagnosis = self.in_cell_lines(self.answer.get("diagnosis", {}).get("text", ""))
         found = [Finding(diagnosis)] if diagnosis else []
         explained, of_kind = set(), Counter()
         for hazard in self.answer.get("hazards", []):
@@ -125,19 +125,23 @@ class Rung:
                 continue
             more = tuple((word, hazard[key]) for word, key in EXPLAINED if hazard.get(key))
             found.append(
-                Finding(f"{hazard['kind']}: {self.told(hazard['message'])}.", self.lines_of(hazard), more if more not in explained else ())
+                Finding(
+                    f"{hazard['kind']}: {self.in_cell_lines(hazard['message'])}.",
+                    self.lines_of(hazard),
+                    more if more not in explained else (),
+                )
             )
             explained.add(more)
         found += [Finding(f"{kind}: and {count - MOST_OF_A_KIND} more") for kind, count in of_kind.items() if count > MOST_OF_A_KIND]
-        told = [self.told(f"{check['name']}: {check.get('message', 'failed')}") for check in self.failures()]
+        failed = [self.in_cell_lines(f"{check['name']}: {check.get('message', 'failed')}") for check in self.failures()]
         # What the line above and the diagnosis already say is not repeated.
-        told = [each for each in told if each != self.summary() and not diagnosis.startswith(f"{each}.")]
-        found += map(Finding, told[:MOST_CHECKS])
-        if len(told) > MOST_CHECKS:
-            found.append(Finding(f"and {len(told) - MOST_CHECKS} more"))
+        failed = [each for each in failed if each != self.summary() and not diagnosis.startswith(f"{each}.")]
+        found += map(Finding, failed[:MOST_CHECKS])
+        if len(failed) > MOST_CHECKS:
+            found.append(Finding(f"and {len(failed) - MOST_CHECKS} more"))
         return found
 
-    def told(self, text: str) -> str:
+    def in_cell_lines(self, text: str) -> str:
         return self.cell.named_in(text) if self.cell else text
 
     def lines_of(self, hazard: dict) -> tuple[tuple[str, str], ...]:
@@ -157,7 +161,7 @@ class Rung:
     def summary(self) -> str:
         if self.state in GOOD:
             return f"{len(self.answer.get('checks', []))} checks"
-        reason = self.told(self.answer.get("reason", ""))
+        reason = self.in_cell_lines(self.answer.get("reason", ""))
         if self.state == "todo" and self.answer.get("line"):
             return place(self.answer)  # where it says what to write
         return reason
@@ -196,7 +200,7 @@ def place(entry: dict) -> str:
 
 
 def short(file: str) -> str:
-    """labs/02_tree/tree.cu, however the compiler was told of the file."""
+    """labs/02_tree/tree.cu, however the compiler was given the file."""
     return "/".join(file.split("/")[-3:])
 
 
@@ -209,8 +213,8 @@ def html_of(finding: Finding) -> str:
             f'<div class="line"><span class="faint">{escape(place_of_line)}</span><code class="warpfold-code">{coloured(source)[0]}</code></div>'
         )
     if finding.more:
-        told = "".join(f"<dt>{word}</dt><dd>{link(text) if word == 'read' else escape(text)}</dd>" for word, text in finding.more)
-        parts.append(f"<dl>{told}</dl>")
+        rows = "".join(f"<dt>{word}</dt><dd>{link(text) if word == 'read' else escape(text)}</dd>" for word, text in finding.more)
+        parts.append(f"<dl>{rows}</dl>")
     return "".join(parts)
 
 

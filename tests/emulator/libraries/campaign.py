@@ -110,9 +110,9 @@ def run(program: Path, library: Path, rounds: int) -> str:
     wrong = []
     for workers, checks in itertools.product(WORKERS, [False, True]):
         environment = os.environ | {"LD_LIBRARY_PATH": str(library), "WARPFOLD_WORKERS": str(workers)}
-        told = Path(tempfile.mkdtemp()) / "report.json"
+        report = Path(tempfile.mkdtemp()) / "report.json"
         if checks:
-            environment |= {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(told)}
+            environment |= {"WARPFOLD_CHECKS": "all", "WARPFOLD_REPORT": str(report)}
         seed = random.randrange(1 << 32)
         words = [str(program), str(rounds), str(seed), "30000" if checks else "300000"]
         try:
@@ -120,8 +120,8 @@ def run(program: Path, library: Path, rounds: int) -> str:
             said = "" if done.returncode == 0 else done.stdout + done.stderr
         except subprocess.TimeoutExpired:
             said = "no end after 100 s"
-        if told.exists() and not said:
-            hazards = json.loads(told.read_text())["hazards"]
+        if report.exists() and not said:
+            hazards = json.loads(report.read_text())["hazards"]
             said = "\n".join(f"told: {each['kind']} {each['file']}:{each['line']}: {each['message']}" for each in hazards[:9])
         if said:
             wrong.append(f"  on {workers} workers, checks {'on' if checks else 'off'}, seed {seed}:\n{said.strip()}")

@@ -247,7 +247,7 @@ TEST(WhereValuesWent, AnotherTypeInALibrarysCall) {
     const bool is_half = operation == std::string_view("add.f16");
     const unsigned made = run.call(operation, "ncclReduce(...)", 0, 7, {{a, 1}, {b, 2}}, is_half ? 2 : 4);
     const Diagnosis said = run.said(made, 12345);
-    EXPECT_EQ(said.kind, library_told_another_type);
+    EXPECT_EQ(said.kind, library_type_differs);
     EXPECT_EQ(said.text, fmt::format("ncclReduce(...) takes the bits of a float for those of {}.", type));
   }
 }

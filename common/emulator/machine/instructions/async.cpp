@@ -1,5 +1,5 @@
 // Asynchronous copies (PTX ISA 9.7.9.25). They are done at once, which is one of the orders that PTX allows.
-// The watcher is told when they may have begun and when they must be complete.
+// The watcher learns when they may have begun and when they must be complete.
 #include "async_cluster.hpp"
 #include "bulk.hpp"
 #include "lanes.hpp"
@@ -56,7 +56,7 @@ const Operation* commit_copies(Warp& warp, const Operation* op) {
 }
 
 // Waits for all groups except the last `e`. A thread that waits at an mbarrier also waits for the copies that
-// the mbarrier was told of; they count as complete from that point on.
+// the mbarrier tracks; they count as complete from that point on.
 const Operation* wait_for_copies(Warp& warp, const Operation* op) {
   if (Watcher* watcher = warp.worker->grid.watcher) watcher->copies_waited_for(warp, op->e);
   return op + 1;

@@ -1,6 +1,6 @@
 // Asynchronous operations on the shared memory of a cluster (PTX ISA, "st.async", "red.async",
 // "cp.async.bulk"): each writes, and its bytes then count at an mbarrier. They are done at once, which is one
-// of the orders that PTX allows; the watcher is told of each write, and where it is waited for.
+// of the orders that PTX allows; the watcher learns of each write, and where it is waited for.
 #include "async_cluster.hpp"
 
 #include "lanes.hpp"
@@ -96,7 +96,7 @@ const Operation* reduce_async(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A lane's copy, told of in pieces as wide as an access may be.
+// Reports a lane's copy in pieces as wide as an access may be.
 void tell_copy(Warp& warp, const Operation* op, unsigned lane, u64 first, u32 bytes, ptx::Space space,
                AccessKind kind, bool remote) {
   if (!warp.worker->grid.watcher) return;

@@ -1,5 +1,5 @@
 // Bulk asynchronous copies (PTX ISA 9.7.9.25.4 and 9.7.9.25.5), usually executed by one lane. They are done
-// at once, which is one of the orders that PTX allows. The watcher is told of what they read and write as an
+// at once, which is one of the orders that PTX allows. The watcher sees what they read and write as an
 // access of the lane that starts them, when they may have begun, and what says that they are complete: the
 // phase of an mbarrier, or a wait for their group.
 #include "bulk.hpp"

@@ -111,7 +111,7 @@ private:
   }
 
   std::byte* refuse(Fault::Kind kind, const Place& at, const Resource& resource, unsigned lane) {
-    if (is_told(warp_, op_))
+    if (is_reported(warp_, op_))
       refuse_access(
           warp_, op_,
           {.kind = kind,

@@ -142,7 +142,7 @@ const Operation* exchange_unset(Warp& warp, const Operation* op) {
 
 const Operation* use_unset(Warp& warp, const Operation* op) {
   if (!warp.watched || is_all_set(warp, op)) return op + 1;
-  std::array<const Operation*, warp_lanes> told_at = {};
+  std::array<const Operation*, warp_lanes> reported_at = {};
   for (u32 rest = warp.mask; rest; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const Together found = together(warp, op, lane);
@@ -152,15 +152,15 @@ const Operation* use_unset(Warp& warp, const Operation* op) {
             ? found.unset != 0
             : found.first_combined != is_set || (use == Use::of_never_set && found.unset == op->e + op->c);
     if (counts)
-      told_at[lane] =
+      reported_at[lane] =
           found.first_combined == is_set ? op : op - op->index + (found.first_combined - combined);
   }
   for (unsigned first = 0; first < warp_lanes; ++first) {
-    const Operation* at = std::exchange(told_at[first], nullptr);
+    const Operation* at = std::exchange(reported_at[first], nullptr);
     if (!at) continue;
     u32 lanes = 1u << first;
     for (unsigned lane = first + 1; lane < warp_lanes; ++lane)
-      if (told_at[lane] == at) told_at[lane] = nullptr, lanes |= 1u << lane;
+      if (reported_at[lane] == at) reported_at[lane] = nullptr, lanes |= 1u << lane;
     if (at->width == by_library) at = op;
     warp.worker->grid.watcher->notice(warp, *at, Notice::reads_unset_register, lanes, nullptr);
   }

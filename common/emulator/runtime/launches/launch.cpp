@@ -331,7 +331,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   if (!record.fault) return cudaSuccess;
   record.fault->launch = call_and_place;
   const bool was_checked =
-      record.fault->was_told && (runtime.options.check_races || runtime.options.check_initialisation);
+      record.fault->was_reported && (runtime.options.check_races || runtime.options.check_initialisation);
   if (runtime.recording && !was_checked && !record.fault->follows)
     runtime.recorder.add(watch::hazard_from(*record.fault));
   runtime.checks_go_on = was_checked;

@@ -99,8 +99,8 @@ void after_work(State& state, Current& mine) {
     // With several devices, the checks have compared such kernels access by access.
     const bool are_compared = several_devices() && earlier.is_kernel && later.is_kernel;
     const bool is_certain = !earlier.is_host_function || !state.several_issuers;
-    const bool is_told = met.contains({earlier.actor, earlier.number});
-    if (!are_compared && is_certain && !is_told) report_streams(state, earlier, other, later, range);
+    const bool is_reported = met.contains({earlier.actor, earlier.number});
+    if (!are_compared && is_certain && !is_reported) report_streams(state, earlier, other, later, range);
   });
   if (state.order.has_missed_some()) report_not_checked(state, "this call", &done);
 }
@@ -266,7 +266,7 @@ void advise_against_pageable(std::size_t size) {
   State& state = State::get();
   std::lock_guard lock(state.mutex);
   if (size <= one_piece || current->in_graph || !current->in_own_stream) return;
-  if (std::exchange(state.told_of_pageable, true)) return;
+  if (std::exchange(state.has_warned_of_pageable, true)) return;
   const Operation& copy = current->operation;
   add(HazardCause::pageable_memory,
       fmt::format("{} in {} copies memory from malloc, new or the stack, and so may wait until it is done",

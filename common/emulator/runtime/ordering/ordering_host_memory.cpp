@@ -114,16 +114,16 @@ void note_host_accesses() {
       report_device_memory(state, fault);
       continue;
     }
-    bool told = false;
+    bool is_reported = false;
     state.order.each_in_flight(fault.by ? &fault.by->operation.view : nullptr,
                                [&](const Operation& operation, const TouchedRange& range) {
                                  const bool wrote = range.touch == Touch::write;
-                                 if (told || fault.address < range.begin || fault.address >= range.end ||
-                                     !(fault.is_write || wrote))
+                                 if (is_reported || fault.address < range.begin ||
+                                     fault.address >= range.end || !(fault.is_write || wrote))
                                    return;
                                  if (operation.actor != fault.actor || operation.number != fault.number)
                                    return;
-                                 told = true;
+                                 is_reported = true;
                                  if (!range.is_exact)
                                    return report_not_checked(state, "the host", &operation);
                                  report_host(state, fault, operation, range);

@@ -85,7 +85,7 @@ void forget_reports() {
   State& state = State::get();
   std::lock_guard lock(state.mutex);
   state.reported.clear();
-  state.told_of_pageable = false;
+  state.has_warned_of_pageable = false;
 }
 
 } // namespace warpfold::runtime::ordering

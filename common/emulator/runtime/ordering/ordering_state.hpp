@@ -57,7 +57,7 @@ struct State {
   bool has_streams = false;       // others than the one that waits for all
   std::thread::id issuer;
   bool several_issuers = false; // threads of the program that issue work
-  bool told_of_pageable = false;
+  bool has_warned_of_pageable = false;
   bool closed = false;                                                  // some of the host's memory
   std::set<std::tuple<std::string, std::string, std::string>> reported; // two places, and what is wrong
 

@@ -123,7 +123,7 @@ RefusedCall* refused_call() {
 
 namespace {
 
-// A loop that is refused the same each time is told of it once.
+// A loop that is refused the same way each time gets one message.
 void say_once(const std::string& message) {
   static std::mutex mutex;
   static auto& said = *new std::set<std::string>; // outlives static destructors that call us

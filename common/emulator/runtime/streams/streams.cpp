@@ -122,8 +122,8 @@ cudaError_t with_stream(const char* caller, cudaStream_t handle, Body body) {
   });
 }
 
-// When everything issued so far is done. The program must be told that it cannot wait for a stream that is
-// being captured.
+// When everything issued so far is done. A program cannot wait for a stream that is being captured, and
+// gets an error.
 cudaError_t find_last(const char* caller, cudaStream_t handle, Point& last) {
   return with_stream(caller, handle, [&](Stream& stream) {
     if (!stream.place.capturing()) {

@@ -2,7 +2,7 @@
 //
 // With one device, work is done when it is issued, on the thread that issues it (the exceptions: queues.hpp).
 // That is a legal order of execution: CUDA guarantees only that the work of one stream runs in the order of
-// issue, and that nothing runs before the work that it was told to wait for (events, the default stream's
+// issue, and that nothing runs before the work that it must wait for (events, the default stream's
 // implicit barriers, synchronisation). All of these only wait for work that was issued earlier, so the order
 // of issue satisfies each of them.
 #pragma once

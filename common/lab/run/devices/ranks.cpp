@@ -22,7 +22,7 @@ namespace {
 
 Processes joined; // the functions are null until then
 int own_rank = 0, rank_count = 1;
-bool answers_are_due = false; // on rank 0: the others have been told to run
+bool answers_are_due = false; // on rank 0: the others have been asked to run
 constexpr int exit_lost = 70; // no verdict: neither a failed rung nor one to do
 
 enum class What { run, run_counted, run_together, report, end };
@@ -267,30 +267,31 @@ void RunsTogether::on_another_rank(const Variant& variant, const Sequence& input
 void serve(const Variant& variant) {
   if (on_emulator()) record([] {}); // from here on
   for (;;) {
-    Order told;
-    send(&told, sizeof told, 0);
-    if (told.what == What::end) {
+    Order order;
+    send(&order, sizeof order, 0);
+    if (order.what == What::end) {
       const auto end = joined.end;
       leave_place_for_words(), joined = {};
       return end();
     }
-    if (told.what == What::report) {
+    if (order.what == What::report) {
       answer(on_emulator() ? recorded_so_far().profile.report : "");
       continue;
     }
-    std::vector<std::byte> values(told.bytes);
-    send(values.data(), told.bytes, 0);
-    const Sequence input{told.type, told.kind, told.op, told.n, told.period, told.seed, std::move(values)};
-    if (told.what == What::run_together) {
-      RunsTogether::on_another_rank(variant, input, told.given.block);
+    std::vector<std::byte> values(order.bytes);
+    send(values.data(), order.bytes, 0);
+    const Sequence input{order.type,   order.kind, order.op,         order.n,
+                         order.period, order.seed, std::move(values)};
+    if (order.what == What::run_together) {
+      RunsTogether::on_another_rank(variant, input, order.given.block);
       continue;
     }
     std::string error;
     try {
-      if (told.what == What::run_counted) {
-        run_counted(variant, told.given, input);
+      if (order.what == What::run_counted) {
+        run_counted(variant, order.given, input);
       } else {
-        const Outcome outcome = run_once(variant, told.given, input);
+        const Outcome outcome = run_once(variant, order.given, input);
         for (const std::string& text : {outcome.error, outcome.input_change, outcome.damage})
           if (error.empty()) error = text;
       }

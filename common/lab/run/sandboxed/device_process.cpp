@@ -188,7 +188,7 @@ Message perform(Message question, std::span<Rung> rungs) {
 
 // What `make` returns, or what it throws.
 template <class Make>
-Message told_by(const Make& make) {
+Message message_from(const Make& make) {
   const auto failed = [](Told how, const std::exception& error) {
     return Message().put(how).put(std::string(error.what()));
   };
@@ -213,7 +213,7 @@ Message told_by(const Make& make) {
     _exit(0);
   };
   start_watchdog(time_limit_for(options), end, {}, false);
-  tell(told_by([&] {
+  tell(message_from([&] {
     if (options.host)
       use_host_process(rungs, options);
     else
@@ -223,7 +223,7 @@ Message told_by(const Make& make) {
   for (;;) {
     std::optional<Message> question = Message::receive(socket);
     if (!question) _exit(0);
-    tell(told_by([&] { return perform(std::move(*question), rungs); }));
+    tell(message_from([&] { return perform(std::move(*question), rungs); }));
   }
 }
 

@@ -48,17 +48,17 @@ public:
     if (const auto known = recordings_.find(call); known != recordings_.end())
       return known->second.replay(reinterpret_cast<std::uint64_t>(arguments.input));
     begin(run, run.variants[variant], arguments);
-    Invoke told{static_cast<std::uint32_t>(rung),
-                static_cast<std::uint32_t>(variant),
-                arguments.block,
-                device().multiprocessors,
-                device().threads_per_multiprocessor,
-                static_cast<std::uint32_t>(device().compute_capability),
-                reinterpret_cast<std::uint64_t>(arguments.input),
-                reinterpret_cast<std::uint64_t>(arguments.result),
-                arguments.n,
-                arguments.rows};
-    send(Say::invoke, 0, &told, sizeof told);
+    Invoke invocation{static_cast<std::uint32_t>(rung),
+                      static_cast<std::uint32_t>(variant),
+                      arguments.block,
+                      device().multiprocessors,
+                      device().threads_per_multiprocessor,
+                      static_cast<std::uint32_t>(device().compute_capability),
+                      reinterpret_cast<std::uint64_t>(arguments.input),
+                      reinterpret_cast<std::uint64_t>(arguments.result),
+                      arguments.n,
+                      arguments.rows};
+    send(Say::invoke, 0, &invocation, sizeof invocation);
     for (std::size_t messages = 0;; ++messages) {
       if (messages == most_messages)
         throw HostLost(
@@ -218,8 +218,8 @@ private:
   }
 
   void launch() {
-    const auto told = take<Launch>();
-    const std::string name = take_name(told.name_bytes);
+    const auto request = take<Launch>();
+    const std::string name = take_name(request.name_bytes);
     const DeviceCode::Kernel* kernel = code_.find(name);
     if (!kernel) { // the emulator has said why on stderr; the result shows that nothing ran
       in_vain_ = fmt::format("there is no kernel {} in the device code", name);
@@ -227,7 +227,7 @@ private:
     }
     std::size_t expected = 0;
     for (const std::uint32_t size : kernel->parameters) expected += size;
-    if (told.parameter_bytes != expected || payload_.size() != expected) throw nonsense();
+    if (request.parameter_bytes != expected || payload_.size() != expected) throw nonsense();
     // Copies the parameters, so that each is aligned.
     std::vector<Parameter> parameters;
     for (const std::uint32_t size : kernel->parameters) {
@@ -236,10 +236,10 @@ private:
       std::memcpy(parameters.back().bytes.get(), payload_.data(), size);
       payload_ = payload_.subspan(size);
     }
-    const dim3 grid(told.grid[0], told.grid[1], told.grid[2]),
-        block(told.block[0], told.block[1], told.block[2]),
-        cluster(told.cluster[0], told.cluster[1], told.cluster[2]);
-    perform([=, shared = told.shared, cooperative = told.cooperative != 0](const Moved& moved) {
+    const dim3 grid(request.grid[0], request.grid[1], request.grid[2]),
+        block(request.block[0], request.block[1], request.block[2]),
+        cluster(request.cluster[0], request.cluster[1], request.cluster[2]);
+    perform([=, shared = request.shared, cooperative = request.cooperative != 0](const Moved& moved) {
       std::vector<std::uint64_t> pointers(parameters.size());
       std::vector<void*> arguments;
       for (std::size_t i = 0; i < parameters.size(); ++i) {

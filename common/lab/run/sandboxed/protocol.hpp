@@ -1,7 +1,7 @@
 // The messages between the two halves of a lab program when a class is graded.
 //
 // The student's host code runs in a sandbox, linked to common/classroom/recorder in place of the lab library
-// and of the CUDA runtime: it is told which rung to run on what, and answers with what it would have done to
+// and of the CUDA runtime: it receives which rung to run on what, and answers with what it would have done to
 // a device. The trusted half, the lab library in its own process, does that on the emulator
 // (host_process.hpp) and judges the result. What the student's half sends is never more than a request: it is
 // checked here like input from a stranger, and none of it is believed.

@@ -67,8 +67,8 @@ class HostOrder(unittest.TestCase):
             return
         kind, _, message = expected.partition(": ")
         self.assertEqual({hazard["kind"] for hazard in hazards}, set(kind.split("|")), hazards)
-        told = [f"{hazard['message']} {hazard['advice']}" for hazard in hazards]
-        self.assertTrue(any(re.match(message, text) for text in told), told)
+        reported = [f"{hazard['message']} {hazard['advice']}" for hazard in hazards]
+        self.assertTrue(any(re.match(message, text) for text in reported), reported)
         if not shutil.which("addr2line"):
             return
         for hazard in hazards:

@@ -23,7 +23,7 @@ SCHEDULES = {  # and how many workers
 @dataclass
 class Expected:
     kinds: set[str]  # empty: nothing may be said
-    depends: bool = False  # on the order: it has to be told only if both are tried
+    depends: bool = False  # on the order: it has to be reported only if both are tried
     lines: set[int] = field(default_factory=set)
     text: str = ""
 
@@ -50,20 +50,20 @@ def read(source: Path) -> dict[str, Expected]:
 def problem(expected: Expected, said: dict, source: Path, schedule: str) -> str:
     """What is wrong with what was said of a program; "" where nothing is."""
     hazards = said["report"]["hazards"]
-    told = "; ".join(f"{hazard['kind']} {hazard['line']}/{hazard['other_line']}: {hazard['message']}" for hazard in hazards)
+    reported = "; ".join(f"{hazard['kind']} {hazard['line']}/{hazard['other_line']}: {hazard['message']}" for hazard in hazards)
     if not expected.kinds:
-        return f"right, but told: {told}" if hazards else said["error"]
+        return f"right, but reported: {reported}" if hazards else said["error"]
     if not hazards:
         if expected.depends and schedule != "both orders":
             return ""
-        return f"nothing told, {'|'.join(sorted(expected.kinds))} expected"
+        return f"nothing reported, {'|'.join(sorted(expected.kinds))} expected"
     if others := {hazard["kind"] for hazard in hazards} - expected.kinds:
-        return f"{', '.join(others)} told: {told}"
+        return f"{', '.join(others)} reported: {reported}"
     lines = {line for hazard in hazards for line in (hazard["line"], hazard["other_line"])}
     if expected.lines and not expected.lines & lines:
-        return f"none of lines {sorted(expected.lines)} of {source.name} named: {told}"
+        return f"none of lines {sorted(expected.lines)} of {source.name} named: {reported}"
     if not all(expected.text in f"{hazard['message']} {hazard['why']}" for hazard in hazards):
-        return f"the message or its reason lacks {expected.text!r}: {told}"
+        return f"the message or its reason lacks {expected.text!r}: {reported}"
     return ""
 
 
@@ -112,7 +112,7 @@ def main() -> int:
             print(f"FAIL {source.stem}/{name} ({len(texts)} of {len(SCHEDULES)} schedules)\n     " + "\n     ".join(texts[:2]))
         failed += len(wrong)
     right = sum(not each.kinds for word in options.programs for each in read(Path(word.split("=", 1)[1])).values())
-    print(f"{count} litmus programs, {right} of them right, under {len(SCHEDULES)} schedules: {failed} not told as expected")
+    print(f"{count} litmus programs, {right} of them right, under {len(SCHEDULES)} schedules: {failed} not reported as expected")
     return 1 if failed else 0
 
 
