@@ -20,7 +20,7 @@ __device__ float two_elements(const float* input, std::size_t n) {
 // Since Volta, the lanes of a warp may drift apart. So a warp needs its own barrier, __syncwarp(), wherever
 // one lane reads what another has written, or writes what another has yet to read. In
 // each step every lane first reads, then all wait, then every lane writes, then all wait again. Lanes that
-// no longer have a partner add up leftovers that nobody uses: that is cheaper than asking who is left.
+// no longer have a partner add up leftovers that no lane uses: that is cheaper than asking who is left.
 __device__ void sum_last_warp(float* partial, unsigned t) {
   // BEGIN unroll_last_warp
   // TODO: For each of the strides 32, 16, 8, 4, 2, 1: add the partial sum one stride further on to this

@@ -299,7 +299,7 @@ __global__ void index_overflow_kernel(const char* matrix, float* result, int row
 
 constexpr int matrix_pitch = 4 << 20; // bytes
 
-// Lays the n elements out as the first column of a matrix. (On the emulator, memory that nobody accesses
+// Lays the n elements out as the first column of a matrix. (On the emulator, memory that no thread accesses
 // occupies no memory.)
 void index_overflow(const float* input, float* result, std::size_t n, unsigned block) {
   cudaMemset(result, 0, sizeof(float));

@@ -285,9 +285,9 @@ __global__ void exchange_kernel(const float* input, std::size_t n, float* sums, 
   // BEGIN one_kernel
   // TODO: Lane k writes this device's letter to device k (to its own, too, or it keeps that sum): the sum,
   // then the mark, which is `run`. Then it waits in its own mailbox for the letter from device k, and takes
-  // the sum out of it. Whoever sees the mark must see the sum, on another device too: that takes a fence on
-  // either side. Then the warp adds up what its lanes have, so that all of them have the sum of everything in
-  // total. (13 lines)
+  // the sum out of it. A thread that sees the mark must see the sum, on another device too: that takes a
+  // fence on either side. Then the warp adds up what its lanes have, so that all of them have the sum of
+  // everything in total. (13 lines)
   // END one_kernel
   if (me == 0 && threadIdx.x == 0) *result = total;
 }

@@ -408,7 +408,7 @@ void launch_champion(const T* input, T* result, std::size_t n, Operator combine,
 
 // For few elements, small blocks: otherwise most multiprocessors would have nothing to do. For many, large
 // blocks: there are fewer words to collect. But values of 8 bytes take more registers, so only one block of
-// 1024 threads would fit on a multiprocessor, and nobody would read while it adds up.
+// 1024 threads would fit on a multiprocessor, and none of them would read while the block adds up.
 template <class T, class Operator>
 void reduce(const T* input, T* result, std::size_t n, Operator combine, unsigned workspace = 0,
             cudaStream_t stream = nullptr) {

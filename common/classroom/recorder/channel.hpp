@@ -14,7 +14,7 @@ struct Message {
   std::vector<std::byte> payload;
 };
 
-// Ends the process if the other side is gone: there is nobody left to work for.
+// Ends the process if the other side is gone: there is no one left to work for.
 void send(Say kind, std::uint64_t value, const void* payload = nullptr, std::size_t bytes = 0,
           const void* more = nullptr, std::size_t more_bytes = 0, const void* rest = nullptr,
           std::size_t rest_bytes = 0);

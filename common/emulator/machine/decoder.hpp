@@ -87,9 +87,9 @@ public:
   void decode_kernel(std::uint32_t function);
 
   // Rows of operands. A source may be a register, an immediate, a special register or an address; it is read
-  // as `type`. A destination is a register, or `_`, which gets a row that nobody reads. A register is refused
-  // unless it is as wide as the type (PTX ISA 9.3): a handler accesses as many bytes of a row as its types
-  // have.
+  // as `type`. A destination is a register, or `_`, which gets a row that is never read. A register is
+  // refused unless it is as wide as the type (PTX ISA 9.3): a handler accesses as many bytes of a row as its
+  // types have.
   std::uint32_t source(const ptx::Operand& operand, ptx::Type type);
   std::uint32_t destination(const ptx::Operand& operand, unsigned width);
   std::uint32_t destination(const ptx::RegisterOperand& operand, unsigned width);

@@ -324,7 +324,7 @@ Worker::Turn Worker::run_turn(Block& block) {
 
 namespace {
 
-// If a warp of the block waits at an mbarrier. `so_far` says for how long it has waited in vain.
+// If a warp of the block waits at an mbarrier. `so_far` says for how long it has waited.
 void stop_at_mbarrier(const Block& block, const std::string& so_far) {
   const auto at = std::ranges::find_if(block.warps, [](const Warp& warp) {
     return warp.waits_for_memory() && (warp.missing_arrivals || warp.missing_bytes);
@@ -427,7 +427,8 @@ void Worker::stop_if_at_a_standstill(Block& block) {
 }
 
 // For long, no block has done anything but wait for a value in memory: for a barrier of the whole grid that
-// some blocks never reach, for what a kernel that was stopped would have written, or for what nobody writes.
+// some blocks never reach, for what a kernel that was stopped would have written, or for what no thread
+// writes.
 void Worker::stop_if_waits_in_vain(const Block& block) const {
   using namespace std::chrono;
   // Far more than any block takes to reach a barrier.

@@ -1,7 +1,7 @@
 // Textures: which texels a fetch reads, how it weighs them, and what it makes of them (CUDA Programming
-// Guide, "Texture Fetching"; PTX ISA 5.3, 9.7.10). Only arithmetic: whoever fetches checks that the texels
-// may be read. The widths of the fixed-point numbers and each rounding were found on an H100, bit by bit:
-// tests/emulator/machine/textures_test.cpp.
+// Guide, "Texture Fetching"; PTX ISA 5.3, 9.7.10). Only arithmetic: the fetching instruction checks that the
+// texels may be read. The widths of the fixed-point numbers and each rounding were found on an H100, bit by
+// bit: tests/emulator/machine/textures_test.cpp.
 #pragma once
 
 #include <array>

@@ -269,7 +269,7 @@ ncclResult_t finalize(ncclComm* comm) {
 ncclResult_t leave(ncclComm* comm, const CallSite& site, bool at_once) {
   Segment& segment = *comm->segment;
   const Call call = call_from(segment, site);
-  if (at_once) // whoever waits, or comes later, in this process or elsewhere
+  if (at_once) // for ranks that wait, or come later, in this process or elsewhere
     fail(segment, ncclRemoteError,
          fmt::format("rank {} aborts the communicator\n  {}: called here", comm->rank(), text(site)));
   ncclResult_t result = ncclSuccess;

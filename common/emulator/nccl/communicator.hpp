@@ -19,7 +19,7 @@ namespace warpfold::nccl {
 
 class Turn {
 public:
-  // Waits until nobody has it. False if the communicator fails meanwhile.
+  // Waits until no rank has it. False if the communicator fails meanwhile.
   bool take(Segment& segment);
   void give_back();
 

@@ -60,7 +60,7 @@ private:
   std::byte* base_ = nullptr;
 };
 
-// A name that nobody else has.
+// A name that is not taken.
 std::string new_segment_name();
 
 } // namespace warpfold::nccl

@@ -21,7 +21,7 @@ std::mutex& text_mutex() {
 const char *said_last = "", *said_of_joining = "";
 bool is_quiet = false;
 
-// Whether nobody has printed this text yet. Another rank of this process may know it already, and prints
+// Whether this text has not been printed yet. Another rank of this process may know it already, and prints
 // nothing.
 bool is_to_be_printed(const std::string& text) {
   static auto& printed = *new std::set<std::string>;

@@ -1,5 +1,5 @@
 // Loads of values that are copied as a whole, as those of a structure are: with the bytes between its
-// members, which nothing ever sets and nobody looks at.
+// members, which are never set and never read.
 #pragma once
 
 #include "ptx/module.hpp"

@@ -9,7 +9,7 @@ namespace warpfold::ptx {
 
 // Fills in `post_dominator` of blocks whose `successors` are known.
 //
-// Nobody waits for a lane that leaves the function. Otherwise `if (i < n) { assert(p); sum += x[i]; }` would
+// No lane waits for one that leaves the function. Otherwise `if (i < n) { assert(p); sum += x[i]; }` would
 // keep its warp divergent for the rest of the kernel, because the failing side of the assertion never comes
 // back. So a branch's edge into an exit path is ignored as long as another edge still reaches the function's
 // end. An exit path is

@@ -17,7 +17,7 @@ struct Synchronising {
   // exchanges (cas, exch) there takes a lock.
   bool polls : 1 = false;
   bool takes_lock : 1 = false;
-  // An atomic whose old value nobody uses.
+  // An atomic whose old value is not used.
   bool ignores_value : 1 = false;
   // A load, a plain one as a rule, whose value a loop of atomicCAS at the same address begins with: should
   // the value be an old one, the atomicCAS finds out.

@@ -17,7 +17,7 @@
 
 namespace warpfold::watch {
 
-using Cell = std::uint32_t; // number, two flags for the shadow memory's own use, lane; 0: nobody
+using Cell = std::uint32_t; // number, two flags for the shadow memory's own use, lane; 0: none
 inline constexpr unsigned lane_bits = 5, flag_bits = 2, number_bits = 32 - lane_bits - flag_bits;
 inline constexpr Cell first_flag = 1u << lane_bits, second_flag = 2u << lane_bits,
                       both_flags = first_flag | second_flag;
@@ -81,7 +81,7 @@ public:
   static constexpr std::uint32_t chunk_size = 4096, chunk_count = 1u << (number_bits - 12);
   GlobalRecords() : chunks_(new std::unique_ptr<AccessRecord[]>[chunk_count]) {}
 
-  // Begins a launch: every number given earlier is less than first(), which belongs to nobody. True if the
+  // Begins a launch: every number given earlier is less than first(), which belongs to no access. True if the
   // numbers had to start again, so that the shadow must be cleared.
   bool begin_launch();
   std::uint32_t first() const { return first_; }

@@ -68,7 +68,7 @@ public:
     return reader.group > threads_[reader.copy.thread].over ? &reader.copy : nullptr;
   }
 
-  // A copy that nobody has waited for; null if there is none.
+  // A copy that was not waited for; null if there is none.
   const Doing* unfinished() const {
     for (const Thread& each : threads_)
       if (each.last_read.group > each.over) return &each.last_read.copy;

@@ -65,7 +65,7 @@ private:
   struct LastJoins;
   using Tree = Kept<Node>;
   static bool is_same(const Node* one, const Node* other);
-  // A new one if neither of the two holds all that both do. Whoever keeps it first owns it.
+  // A new one if neither of the two holds all that both do. The clock that keeps it first owns it.
   static const OfBlock* joined(const OfBlock& one, const OfBlock& other);
   static const Node* joined(const Node* one, const Node* other);
   static void split(const Node* tree, std::uint32_t block, Tree& left, Tree& same, Tree& right);

@@ -220,7 +220,7 @@ void Checker::cluster_arrive(const machine::Warp& warp, const machine::Operation
 void Checker::cluster_barrier(const machine::Cluster& cluster, const machine::Operation&) {
   if (!cluster.notes) return;
   ClusterNotes& all = cluster_notes(cluster);
-  // Nobody waits for the round before this one any more: all have arrived at this one since.
+  // No block waits for the round before this one any more: all have arrived at this one since.
   all.released[cluster.rounds % 2] = {};
   if (!all.shadow) return;
   // Mostly, a round orders all that its blocks have done so far. One moment of each says that shorter than

@@ -7,7 +7,7 @@ namespace warpfold::watch {
 namespace {
 
 // How many removed streams keep their numbers. Older numbers are reused and continue their counts, so work of
-// the old stream that nobody has waited for counts as ordered before the new stream's work.
+// the old stream that was not waited for counts as ordered before the new stream's work.
 constexpr std::size_t kept_apart = 64;
 
 // In a program that never waits, pending work grows without end. The oldest is forgotten.

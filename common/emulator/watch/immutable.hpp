@@ -1,4 +1,4 @@
-// What never changes once it is made, and is gone when nobody points to it any more.
+// What never changes once it is made, and is gone when no pointer to it is left.
 //
 // std::shared_ptr would do, but it counts whenever it is handed on. Here the count is in the thing itself, so
 // that a walk over trees can use plain pointers, and count only what it keeps.

@@ -71,7 +71,7 @@ struct Accessor {
 };
 
 // Checks an access against the shadow, enters it, and calls report(Conflict) for each race found; for a load
-// from shared memory that nobody has written, calls unwritten(lane).
+// from shared memory that was never written, calls unwritten(lane).
 template <typename Report, typename Unwritten>
 void check_shared(SharedShadow& shadow, const BlockRecords& records, const Accessor& accessor, Report report,
                   Unwritten unwritten);

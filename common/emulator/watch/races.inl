@@ -68,9 +68,9 @@ inline bool have_two_readers(const BlockRecords& records, Cell* read, Cell* too,
   return true;
 }
 
-// The common case: a row of words that nobody has accessed since the last barrier (`floor`) and, for a load,
-// that have been written. Enters the access and returns true, or returns false and enters nothing. `active`:
-// -1 for each active lane.
+// The common case: a row of words that no thread has accessed since the last barrier (`floor`) and, for a
+// load, that have been written. Enters the access and returns true, or returns false and enters nothing.
+// `active`: -1 for each active lane.
 inline bool enter_shared_row(SharedShadow& shadow, const BlockRecords& records, std::uint64_t first_word,
                              bool stores, Cell mine, const std::int32_t* active, bool keeps_many) {
   const Cell floor = cell(records.first(), 0);

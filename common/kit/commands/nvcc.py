@@ -18,7 +18,7 @@ HELP = """usage: {kit} nvcc ...
     {kit} emulate --check ./program
 
 --legacy, anywhere among the arguments, supplies what CUDA's headers no longer have, such as cudaThreadSynchronize and
-__shfl_xor. If a program does not compile for want of such a name, the last lines say what it became."""
+__shfl_xor. If a program does not compile because such a name is missing, the last lines say what it became."""
 
 
 def arguments(parser) -> None:

@@ -140,7 +140,7 @@ def busiest_bytes(algorithm: str, size: int, gpus: int) -> float:
         return 0.0
     if algorithm == RING:
         return 2 * (gpus - 1) / gpus * size
-    # In a tree, whoever is in the middle sends everything up once and down once; of two GPUs, neither is.
+    # In a tree, a GPU in the middle sends everything up once and down once; of two GPUs, neither is.
     return float(size) if algorithm == CHAIN or gpus == 2 else 2.0 * size
 
 

@@ -43,7 +43,7 @@ ElementCounts::ElementCounts(const ValueGraph& graph, const Outcome& outcome, co
   find_users();
 }
 
-// An atomic operation's own value is not in the graph, but whoever used it knows.
+// An atomic operation's own value is not in the graph, but its users are.
 void ElementCounts::find_values() {
   for (NodeId id = first_node; id < graph_.end(); ++id) {
     bits_[id] = graph_.node(id).bits;

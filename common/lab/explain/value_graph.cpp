@@ -25,7 +25,7 @@ void check(bool holds) {
   if (!holds) throw std::runtime_error("the emulator's graph of values names what is not in it");
 }
 
-// Operands come before what is made of them, so that whoever walks back ends.
+// Operands come before what is made of them, so that a walk back ends.
 void check_all(const ValueGraph& graph) {
   const auto check_where = [&](const ValueGraph::Where& at) {
     check(at.place < graph.places.size() && at.launch < graph.launches.size());

@@ -1,4 +1,4 @@
-// Which elements each thread reads, in one formula; and which of them nobody reads.
+// Which elements each thread reads, in one formula; and which of them no thread reads.
 #pragma once
 
 #include "explain/element_words.hpp"
@@ -15,7 +15,7 @@ public:
 
   // " In line 12, thread t reads element t ...", if that holds for all threads; "" the second time.
   std::string formula();
-  // That nobody reads these, of the elements that are missing in the result.
+  // That no thread reads these, of the elements that are missing in the result.
   std::string unread(const Indices& elements, std::size_t missing);
 
 private:

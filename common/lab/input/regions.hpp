@@ -35,7 +35,7 @@ struct RegionError : std::runtime_error {
 std::vector<Region> find_regions(std::string_view source, std::string_view file);
 
 // The rung's first region that is still to be filled in, or before that, one of the rung that it builds on;
-// null if there is none. Whoever repairs a rung that is handed out broken may leave a region empty.
+// null if there is none. A student who repairs a rung that is handed out broken may leave a region empty.
 const Region* next_todo(const std::vector<Region>& regions, std::span<const Rung> rungs, const Rung& rung);
 
 // The rung's first region with code that still says "// TODO: "; null if there is none. A rung that is handed

@@ -10,10 +10,10 @@
 // the next float, so a compensation that forgets its earlier losses shows. Lone ones: 2^24, a one at each
 // power of two, and zeros. Every level of a tree of floats adds a single one to 2^24 and loses it, which is
 // the most that a level can lose. Cancelling: ones, and now and then 2^30 or -2^30, as many of each. Every
-// sum of these in double is exact, and so is the whole in float, but next to no other sum is: whoever rounds
-// one to float on the way is off, and there is no bound to hide in. Both signs: for a minimum or maximum of
-// signed numbers, so that a minimum or maximum of magnitudes shows. The last three are for functions of rows
-// (row_inputs.hpp).
+// sum of these in double is exact, and so is the whole in float, but next to no other sum is: rounding
+// one to float on the way gives a wrong result, and there is no bound to hide in. Both signs: for a minimum
+// or maximum of signed numbers, so that a minimum or maximum of magnitudes shows. The last three are for
+// functions of rows (row_inputs.hpp).
 #pragma once
 
 #include "promises/rung.hpp"

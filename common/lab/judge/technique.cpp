@@ -73,7 +73,7 @@ Recorded profile_rung(const Rung& rung, const Variant& variant, std::size_t n, u
   const std::size_t rows = rows_for(variant, n, asked_rows); // what is left over is not used
   const std::size_t columns = std::min(rows > 0 ? n / rows : 0, rung.max_columns);
   const Case given{usual_kind(rung), rows == 1 ? n : rows * columns, rows, block, 0, devices_for(variant)};
-  // Whoever skips elements that change nothing is seen by what is counted.
+  // The counts show a kernel that skips elements that change nothing.
   const Sequence input = with_identities(make_input(rung, variant, given, seed));
   Counted counted = run_counted(variant, given, input);
   if (result) {

@@ -227,7 +227,7 @@ int Session::exit_code() const {
   if (options_.tap) return 0; // the points say it; to Meson, anything else is a broken test
   bool all_ran = true;
   for (const Result& result : results_) {
-    // A rung that nobody has touched yet is still to do, whatever its verdict says.
+    // A rung that is still as handed out is still to do, whatever its verdict says.
     const bool untouched = result.repair_line != 0 && !options_.json && !options_.solutions;
     if (is_failure(result.state, options_.solutions) && !untouched) return exit_failed;
     all_ran = all_ran && result.state == State::pass && !untouched;

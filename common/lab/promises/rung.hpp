@@ -111,7 +111,7 @@ public:
   Rung& builds_on(const char* rung) { return base = rung, *this; }
   Rung& up_to(Formula elements) { return max_n = elements, *this; }
   Rung& up_to_columns(std::size_t columns) { return max_columns = columns, *this; }
-  // Beyond what it takes elsewhere, since there memory that nobody accesses occupies none.
+  // Beyond what it takes elsewhere, since there memory that is never accessed occupies none.
   // `what`: what shows there, if it is wrong but right with a quarter as many. `of`: only of this type.
   Rung& tried_on_emulator_with(std::size_t n, const char* what, std::optional<Type> of = std::nullopt) {
     return emulated_n = n, on_emulator_with = what, emulated_type = of, *this;

@@ -144,7 +144,7 @@ Outcome run_on_devices(const Variant& variant, const Case& given, const Sequence
     on.set_up(variant);
     for (unsigned i = 0; i < given.in_a_row; ++i) call_host_function(variant, on.arguments(given));
     collect_errors(outcome, here);
-    // Its communicators may be of no use from here on, and whoever uses them. Of a kernel that failed, NCCL
+    // Its communicators and the rungs that use them may fail from here on. Of a kernel that failed, NCCL
     // says no more than that it did.
     if (const std::string said = said_by_nccl(); said != said_before && !said.empty()) {
       if (!outcome.device_lost) outcome.error = "NCCL: " + said;

@@ -83,7 +83,7 @@ ChildOutput run_this_program(std::vector<std::string> arguments, bool returns_st
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, whoever ends it
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // the child ends with this process, however that ends
     if (returns_stdout) dup2(ends[1], STDOUT_FILENO), close(ends[0]), close(ends[1]);
     if (quiet) dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
     if (under.empty()) {

@@ -345,7 +345,7 @@ void end_if_asked() {
 
 } // namespace lab
 
-// In place of the C library's functions, which tell nobody. A library's own calls are none of the rung's.
+// In place of the C library's functions, which report nothing. A library's own calls are none of the rung's.
 extern "C" {
 
 void _exit(int code) { // NOLINT(bugprone-reserved-identifier)

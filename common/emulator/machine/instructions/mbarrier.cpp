@@ -142,7 +142,7 @@ const Operation* update(Warp& warp, const Operation* op) {
   return op + 1;
 }
 
-// A phase is complete when the barrier is in the other one. A thread that polls in vain gives way to the
+// A phase is complete when the barrier is in the other one. A thread whose poll fails gives way to the
 // threads that it waits for.
 template <bool Parity>
 const Operation* test_wait(Warp& warp, const Operation* op) {
@@ -262,7 +262,7 @@ void complete_bytes(Warp& warp, const Operation* op, unsigned lane, std::uint64_
   });
   Watcher* const watcher = warp.worker->grid.watcher;
   if (!watcher || !of_bulk_copy || warp.worker->refused_lanes != 0) return;
-  // Whoever waits for the phase sees what the copy has written.
+  // A thread that waits for the phase sees what the copy has written.
   std::uint64_t offsets[warp_lanes] = {};
   offsets[lane] = address & ~window_mask;
   watcher->access({.warp = warp,

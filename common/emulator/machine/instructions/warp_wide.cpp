@@ -258,7 +258,7 @@ template <typename T, auto F>
 const Operation* reduce(Warp& warp, const Operation* op) {
   return exchange<u32>(warp, op, [&](u32 lanes, const u32* values, u32 present) {
     u32 members = warp.row<u32>(op->e)[std::countr_zero(lanes)] & present;
-    if (members == 0) members = lanes; // a mask of nobody who is here; PTX leaves it open
+    if (members == 0) members = lanes; // a mask of lanes none of which is here; PTX leaves it open
     auto result = static_cast<T>(values[std::countr_zero(members)]);
     for (u32 remaining = members & (members - 1); remaining; remaining &= remaining - 1)
       result = static_cast<T>(F(result, static_cast<T>(values[std::countr_zero(remaining)])));

@@ -1,4 +1,4 @@
-// User objects: what a program lends to graphs, and destroys when nobody holds a reference any more (CUDA
+// User objects: what a program lends to graphs, and destroys when no reference is left (CUDA
 // Programming Guide, "User Objects").
 #pragma once
 

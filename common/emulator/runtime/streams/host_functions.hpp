@@ -5,9 +5,9 @@
 // compiled into the program, and cannot be seen. So what a host function comes after counts as known to the
 // host as soon as the function has begun: a wait that is not seen must not become a false report.
 //
-// Before it has begun, nobody knows anything through it. Therefore, while the host's own loads and stores are
-// watched, it begins only when a thread of the program waits for work, or after a while: a program that does
-// not wait is found at what it accesses meanwhile.
+// Before it has begun, no thread knows anything through it. Therefore, while the host's own loads and stores
+// are watched, it begins only when a thread of the program waits for work, or after a while: a program that
+// does not wait is found at what it accesses meanwhile.
 #pragma once
 
 #include "watch/host_order.hpp"

@@ -1,6 +1,7 @@
 // What ranks say when they can no longer send messages: a rank that crashes, or that exits, leaves its last
-// words where rank 0 finds them; and rank 0, which waits in vain, asks the others where they are. It goes
-// through memory that the processes of one machine share. Of ranks elsewhere nothing is known.
+// words where rank 0 finds them; and rank 0, which waits for an answer that does not come, asks the others
+// where they are. It goes through memory that the processes of one machine share. Of ranks elsewhere nothing
+// is known.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ void find_place_for_words(const std::string& name, int ranks);
 // On every rank, when all have found it: rank 0 removes the name.
 void settle_in_place_for_words(int own_rank);
 
-// Every rank, before it ends as it should: from then on, nothing is said and nobody is missed.
+// Every rank, before it ends as it should: from then on, nothing is said and no rank is missed.
 void leave_place_for_words();
 
 // Ranks other than 0. The first words count; returns when rank 0 has noticed, or after a moment.
