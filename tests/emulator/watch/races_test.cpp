@@ -299,35 +299,38 @@ TEST_F(GlobalRaces, WholeRowsKeepTwoReaders) {
 // One worker stores whole rows while another accesses words of them. The two come to each row together; a
 // store that was entered for a row must be in the row's words afterwards.
 TEST_F(GlobalRaces, SplittingKeepsWhatAnotherWorkerEntersMeanwhile) {
-  constexpr std::uint64_t rows = 100'000;
-  GlobalShadow wide{0, rows * GlobalShadow::row_bytes};
-  const Cell oldest = cell(records.first(), 0), mine = cell(next, 0);
-  records.at(next).width = GlobalShadow::word_bytes;
-  std::atomic<std::uint64_t> arrived = 0;
-  const auto together = [&](std::uint64_t row) {
-    ++arrived;
-    for (unsigned spins = 1; arrived < 2 * (row + 1); ++spins)
-      if (spins % 1024 == 0) std::this_thread::yield();
-  };
-  std::thread splits([&] {
+  constexpr std::uint64_t rows = 50'000, row_words = GlobalShadow::row_words;
+  const Cell oldest = cell(records.first(), 0), reader = cell(next, 0), mine = cell(next + 1, 0);
+  records.at(next).width = records.at(next + 1).width = GlobalShadow::word_bytes;
+  const auto no = [](auto...) { return false; };
+  const auto yes = [](auto...) { return true; };
+  for (const bool is_store : {true, false}) { // or the second reader of a row
+    GlobalShadow wide{0, rows * GlobalShadow::row_bytes};
+    for (std::uint64_t row = 0; row < rows && !is_store; ++row)
+      ASSERT_TRUE(wide.enter_row(row * row_words, false, reader, oldest, true, no, yes));
+    std::atomic<std::uint64_t> arrived = 0;
+    const auto together = [&](std::uint64_t row) {
+      ++arrived;
+      for (unsigned spins = 1; arrived < 2 * (row + 1); ++spins)
+        if (spins % 1024 == 0) std::this_thread::yield();
+    };
+    std::thread splits([&] {
+      for (std::uint64_t row = 0; row < rows; ++row)
+        together(row), wide.split_row(row * row_words, records, oldest);
+    });
+    std::vector<std::uint64_t> words;
     for (std::uint64_t row = 0; row < rows; ++row) {
       together(row);
-      wide.split_row(row * GlobalShadow::row_words, records, oldest);
+      if (wide.enter_row(row * row_words, is_store, mine, oldest, true, no, yes))
+        words.push_back(row * row_words);
     }
-  });
-  const auto no = [](auto...) { return false; };
-  std::vector<std::uint64_t> entered;
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    together(row);
-    if (wide.enter_row(row * GlobalShadow::row_words, true, mine, oldest, false, no, no))
-      entered.push_back(row);
+    splits.join();
+    std::uint64_t lost = 0;
+    for (std::uint64_t word : words)
+      lost += is_store ? wide.last(word) != (mine | GlobalShadow::wrote) : wide.read(word) != mine;
+    EXPECT_EQ(lost, 0u) << "of " << words.size() << (is_store ? " stores" : " second readers");
+    EXPECT_GT(words.size(), 0u) << "the splits always came first";
   }
-  splits.join();
-  std::uint64_t lost = 0;
-  for (std::uint64_t row : entered)
-    lost += wide.last(row * GlobalShadow::row_words) != (mine | GlobalShadow::wrote);
-  EXPECT_EQ(lost, 0u) << "of " << entered.size() << " stores";
-  EXPECT_GT(entered.size(), 0u) << "the splits always came first";
 }
 
 TEST_F(GlobalRaces, AtomicOfAnotherBlockIsKeptBesideOnesOwn) {
