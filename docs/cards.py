@@ -77,8 +77,8 @@ def draw() -> None:
     from argparse import Namespace
 
     sys.path.insert(0, str(HERE.parent / "common"))
-    from kit.building import folder, labs
     from kit.errors import KitError
+    from kit.programs import folder, labs
     from kit.trace import animation, record
 
     for stem, figure in (("00_start", "threads"), ("12_many_gpus", "devices")):

@@ -1,4 +1,4 @@
-// CUDA as editors see it: clangd reads this in front of every .cu file (kit/building/compile_commands.py says
+// CUDA as editors see it: clangd reads this in front of every .cu file (kit/programs/compile_commands.py says
 // so), and no compiler does. Clang has a header of its own for the purpose, but each release of it takes only
 // the toolkits that were out when it was made. Here NVIDIA's declarations are read as they are, for a pass
 // that makes no code: every function counts as one for host and device, so that none of them clashes with the

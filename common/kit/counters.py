@@ -1,4 +1,4 @@
-"""The catalogue of counters, read from the emulator's own (common/emulator/watch/counted.def, which says what a row is).
+"""The catalogue of counters, read from the emulator's own (common/emulator/analysis/counted.def, which says what a row is).
 
 Code that shows, compares or measures a counter takes its label, unit, meaning and Nsight Compute name from here, and
 derived figures such as the SIMT efficiency from `value`, which works for a line, a launch, or sums over several."""
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .paths import ROOT
 
-FILE = ROOT / "common" / "emulator" / "watch" / "counted.def"
+FILE = ROOT / "common" / "emulator" / "analysis" / "counted.def"
 ROW = re.compile(
     r'^(COUNTED|COUNTED_PER_LAUNCH|COUNTED_PER_LINE|COUNTED_MOST|RATIO)\((\w+), "(.*?)", "(.*?)", "(.*?)", (.*)\)$', re.MULTILINE
 )

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "common")]
 
 from draw import BLUE, GREY, ORANGE, WIDE, Drawing  # noqa: E402
-from kit.building import folder, labs, rungs  # noqa: E402
+from kit.programs import folder, labs, rungs  # noqa: E402
 
 LAB = "13_softmax"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
 import plot_scaling
-from kit.ladder import scaling
 from kit.lint import pages
+from kit.many_gpus import scaling
 from plot_scaling import DRAWN, HERE, STRONG, WEAK, Measured, figure, power, sweep
 
 PAGE, PUBLISHED = HERE / "many_gpus.md", HERE / "published_all_reduce.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.ladder import scaling
+from kit.many_gpus import scaling
 
 HERE = Path(__file__).resolve().parent
 DATA, EIGHT, PICTURE = HERE / "many_gpus_h200.json", HERE / "many_gpus_8_h200.json", HERE / "many_gpus.svg"

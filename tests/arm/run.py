@@ -28,7 +28,7 @@ PACKAGES = ["libc6-dev", "libstdc++-12-dev", "libfmt-dev", "libgtest-dev", "libl
 LABS = ["01_naive_atomic", "02_tree", "03_warp_unroll", "04_shuffle", "05_grid_stride", "12_many_gpus"]
 # Without "emulator memory": the peak that it measures would be qemu's own.
 TESTS = [
-    "emulator machine", "emulator ptx", "emulator fatbin", "emulator watch", "program *", "library *",
+    "emulator machine", "emulator ptx", "emulator fatbin", "emulator analysis", "program *", "library *",
     *("cooperative default_stream_per_thread device graphs launches libraries memory report sticky streams symbols"
       " separate_compilation devices devices_threads devices_order processes nccl").split(),
     *(f"solutions/{lab}" for lab in LABS), *(f"solutions/{lab}/*/emulator" for lab in LABS),

@@ -13,7 +13,7 @@ from unittest import mock
 import support  # noqa: F401 (makes the kit importable)
 from classroom.course import config
 from collecting import ANN, STUB, TREE, Case
-from kit.building import ninja
+from kit.programs import ninja
 from kit.setup import environment
 
 NINJA = next((each for each in (environment.VENV / "bin" / "ninja", shutil.which("ninja")) if each and Path(each).exists()), None)

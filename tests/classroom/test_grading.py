@@ -18,7 +18,7 @@ import support
 from classroom.grading import grader, results, work
 from classroom.isolation import sandbox
 from classroom.submission import regions
-from kit.building import folder
+from kit.programs import folder
 
 # Mistakes that a student makes at home, too: lab, what stands there, what is made of it.
 MISTAKES = [

@@ -19,10 +19,10 @@ from unittest import mock
 import support
 from classroom.course import release
 from classroom.submission import regions
-from kit.building import labs, rungs
 from kit.commands import demo
-from kit.course import hints
 from kit.errors import KitError
+from kit.handouts import hints
+from kit.programs import labs, rungs
 from kit.setup import environment
 
 # What a stub shows of another lab's solution, as the course wants it: the tree, the shuffles and the like are given once they have

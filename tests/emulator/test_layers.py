@@ -5,8 +5,8 @@ import unittest
 from pathlib import Path
 
 COMMON = Path(__file__).resolve().parents[2] / "common"
-LAYERS = ["fatbin", "ptx", "machine", "watch", "runtime"]  # fatbin and ptx know nothing of each other
-FORBIDDEN_BELOW = {"ptx": {"fatbin"}, "machine": {"fatbin"}, "watch": {"fatbin"}}
+LAYERS = ["fatbin", "ptx", "machine", "analysis", "runtime"]  # fatbin and ptx know nothing of each other
+FORBIDDEN_BELOW = {"ptx": {"fatbin"}, "machine": {"fatbin"}, "analysis": {"fatbin"}}
 ON_TOP = ["nccl", "opencl"]  # libraries of their own, which use the runtime as a user's program does
 BELOW_ALL = "source_lines.hpp"  # of common/source_lines, a library that knows none of them
 C_HEADER = "runtime/warpfold_emulator.h"

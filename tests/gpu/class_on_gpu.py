@@ -24,7 +24,7 @@ import test_grading  # noqa: E402
 from classroom.course import version  # noqa: E402
 from classroom.grading import grader  # noqa: E402
 from classroom.isolation import gpus, sandbox  # noqa: E402
-from kit.building import folder  # noqa: E402
+from kit.programs import folder  # noqa: E402
 
 troubles: list[str] = []
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the constants of common/kit/ladder/scaling.py to what tests/gpu/many_gpus measured, and says how well they do.
+"""Fits the constants of common/kit/many_gpus/scaling.py to what tests/gpu/many_gpus measured, and says how well they do.
 
     fit_scaling.py docs/results/many_gpus_h200.json           writes docs/results/scaling_h200.json
     fit_scaling.py docs/results/many_gpus_h200.json --check   writes nothing: says how well the constants there do
@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.ladder import scaling
+from kit.many_gpus import scaling
 
 # Which lines of the measurement each way is fitted to: name and method.
 MEASURED_AS = {

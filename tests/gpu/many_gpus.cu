@@ -20,7 +20,7 @@
 #include "solved_many_gpus.cuh" // made by Meson: lab 12 solved, without its main()
 
 #include "run/device.hpp"
-#include "run/devices/shared_out.hpp"
+#include "run/many_gpus/shared_out.hpp"
 #include "run/memory.hpp"
 #include "team.hpp"
 

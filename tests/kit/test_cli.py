@@ -141,7 +141,7 @@ class CommandLine(CloneCase):
     only = (
         "common/kit",
         "common/classroom",
-        "common/emulator/watch/counted.def",
+        "common/emulator/analysis/counted.def",
         "common/lab/states.def",
         "kit",
         "meson.build",

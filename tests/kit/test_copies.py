@@ -10,7 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.course import copies, handouts
+from kit import handouts
+from kit.handouts import copies
 
 TEXT = "# One\n\nFirst.\n\na\n\nb\n\nc\n\nLast.\n"
 

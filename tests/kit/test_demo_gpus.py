@@ -12,7 +12,8 @@ from unittest import mock
 import support  # noqa: F401  (finds the kit)
 from kit import gpu
 from kit.errors import KitError
-from kit.ladder import efficiency, many_gpus, many_gpus_listing, many_gpus_picture, predict
+from kit.ladder import predict
+from kit.many_gpus import efficiency, listing, picture, runs
 
 H200 = predict.named("H200")
 
@@ -49,7 +50,7 @@ def printed(show, *words) -> str:
 
 
 class Efficiency(unittest.TestCase):
-    scaling = many_gpus.read(PRINTED, 4)
+    scaling = runs.read(PRINTED, 4)
 
     def test_of_strong_scaling_is_over_one_gpu_with_the_same_elements_in_all(self):
         line = of_line(self.scaling, "one_kernel")
@@ -77,7 +78,7 @@ class Efficiency(unittest.TestCase):
         self.assertEqual([efficiency.powers_up_to(gpus) for gpus in (1, 2, 3, 8)], [[1], [1, 2], [1, 2, 3], [1, 2, 4, 8]])
 
     def test_of_a_record_with_more_gpus_only_those_asked_for(self):
-        two = many_gpus.read(PRINTED | {"times": [*PRINTED["times"], entry("one_kernel", "rungs", 2, 20, 18)]}, 2)
+        two = runs.read(PRINTED | {"times": [*PRINTED["times"], entry("one_kernel", "rungs", 2, 20, 18)]}, 2)
         self.assertEqual((two.sizes(), two.counts()), ([2**20, 2**33], [1, 2]))
 
     def test_what_is_predicted_has_no_champion_and_leaves_out_what_the_model_does_not_know(self):
@@ -90,10 +91,10 @@ class Efficiency(unittest.TestCase):
 
 class Measured(unittest.TestCase):
     def setUp(self):
-        self.scaling = many_gpus.read(PRINTED, 4)
+        self.scaling = runs.read(PRINTED, 4)
 
     def test_the_table_says_what_is_divided_by_what(self):
-        text = printed(many_gpus_listing.show, self.scaling, "Lab 12 on 4 x NVIDIA H200")
+        text = printed(listing.show, self.scaling, "Lab 12 on 4 x NVIDIA H200")
         self.assertRegex(text, r"GB/s over 4 x the line's own on one GPU, same elements in all\n +one_kernel +20\.0% +97\.7% +97\.6%\n")
         self.assertRegex(text, r"GB/s over 4 x the champion's on one GPU, same elements in all\n +one_kernel +15\.0% +95\.2%\n")
         self.assertRegex(text, r"one_kernel +20\.0 +1,024 +2,050\n")
@@ -103,7 +104,7 @@ class Measured(unittest.TestCase):
 
     def test_a_narrow_terminal_keeps_the_largest(self):
         with mock.patch.dict(os.environ, {"COLUMNS": "50"}):
-            text = many_gpus_listing.strong(self.scaling).text()
+            text = listing.strong(self.scaling).text()
         self.assertIn("too narrow for: 2^20", text)
         self.assertRegex(text, r"one_kernel +1,024 +2,050\n")
 
@@ -118,7 +119,7 @@ class Measured(unittest.TestCase):
         self.assertEqual({row["gpus"] for row in answer["strong"]}, {4})
 
     def test_the_picture_has_both_panels_and_tells_its_numbers_in_words(self):
-        drawing = ElementTree.fromstring(many_gpus_picture.draw(self.scaling))
+        drawing = ElementTree.fromstring(picture.draw(self.scaling))
         words = drawing.find("{*}desc").text
         self.assertIn("one_kernel: strong scaling 2^20 210 GB/s, 2^32 16,777 GB/s", words)
         self.assertIn("efficiency of weak scaling 1 GPU 100.00%, 2 GPUs 97.56%, 4 GPUs 99.01%", words)
@@ -133,33 +134,33 @@ class Measured(unittest.TestCase):
 
     def test_higher_is_more(self):
         """The line of the quicker one lies above, in both panels."""
-        drawing = ElementTree.fromstring(many_gpus_picture.draw(self.scaling))
+        drawing = ElementTree.fromstring(picture.draw(self.scaling))
         ends = {}
         for line in drawing.iter():
             if line.tag.endswith("polyline") and line.get("class") == "curve":
                 ends.setdefault(line.get("stroke"), []).append(float(line.get("points").split()[0].split(",")[1]))
-        looks = many_gpus_picture.LOOKS
+        looks = picture.LOOKS
         quick, slow = (ends[looks[name].colour] for name in ("one_kernel, a thread per GPU", "CUB + ncclReduce"))
         self.assertLess(quick[0], slow[0])
 
     def test_scales_have_round_figures_round_what_is_drawn(self):
-        self.assertEqual([round(100 * value, 2) for value in many_gpus_picture.percents(0.98, 1.003)], [98, 98.5, 99, 99.5, 100, 100.5])
-        self.assertEqual([round(100 * value) for value in many_gpus_picture.percents(0.05, 1)], [0, 20, 40, 60, 80, 100])
-        self.assertEqual(many_gpus_picture.rounded(97, 18358), [30, 100, 300, 1000, 3000, 10000, 30000])
-        self.assertEqual(many_gpus_picture.labelled([2**e for e in (20, 23, 26, 29, 32, 33)]), [2**e for e in (33, 20, 23, 26, 29)])
+        self.assertEqual([round(100 * value, 2) for value in picture.percents(0.98, 1.003)], [98, 98.5, 99, 99.5, 100, 100.5])
+        self.assertEqual([round(100 * value) for value in picture.percents(0.05, 1)], [0, 20, 40, 60, 80, 100])
+        self.assertEqual(picture.rounded(97, 18358), [30, 100, 300, 1000, 3000, 10000, 30000])
+        self.assertEqual(picture.labelled([2**e for e in (20, 23, 26, 29, 32, 33)]), [2**e for e in (33, 20, 23, 26, 29)])
 
     def test_small_losses_do_not_fill_the_scale_of_weak_scaling(self):
-        drawing = ElementTree.fromstring(many_gpus_picture.draw(many_gpus.predict(H200, 2)))
+        drawing = ElementTree.fromstring(picture.draw(runs.predict(H200, 2)))
         self.assertIn("2^32 elements per GPU; the scale begins at 98%", list(drawing.itertext()))
 
     def test_times_of_fewer_gpus_do_not_pass_for_more(self):
         with self.assertRaises(ValueError):
-            many_gpus.read({**PRINTED, "times": [each for each in PRINTED["times"] if each["gpus"] < 4]}, 4)
+            runs.read({**PRINTED, "times": [each for each in PRINTED["times"] if each["gpus"] < 4]}, 4)
 
     def test_the_program_is_asked_for_what_fits_into_a_gpu(self):
-        self.assertEqual(many_gpus.words(4, 140 << 30), ["--gpus", "4", "--smallest", "20", "--largest", "33", "--weak"])
-        self.assertEqual(many_gpus.words(2, 24 << 30), ["--gpus", "2", "--smallest", "20", "--largest", "31"])
-        text = printed(many_gpus_listing.show, many_gpus.read({**PRINTED, "times": [entry("one_kernel", "rungs", 2, 20, 9)]}, 2), "")
+        self.assertEqual(runs.words(4, 140 << 30), ["--gpus", "4", "--smallest", "20", "--largest", "33", "--weak"])
+        self.assertEqual(runs.words(2, 24 << 30), ["--gpus", "2", "--smallest", "20", "--largest", "31"])
+        text = printed(listing.show, runs.read({**PRINTED, "times": [entry("one_kernel", "rungs", 2, 20, 9)]}, 2), "")
         self.assertIn("No weak scaling: 2^32 elements do not fit", text)
 
 
@@ -175,16 +176,16 @@ def link(first: int, second: int, loaded: int = 0, stored: int = 0, copied: int 
 
 class OnEmulatedDevices(unittest.TestCase):
     def test_what_goes_over_the_links(self):
-        counted = many_gpus.counted(rung("peer_copies", [link(k, 0, copied=4) for k in (1, 2, 3)], bytes_to_host=8), 4)
+        counted = runs.counted(rung("peer_copies", [link(k, 0, copied=4) for k in (1, 2, 3)], bytes_to_host=8), 4)
         self.assertEqual((counted.launches_per_device, counted.over_links("peer_copy_bytes"), counted.through_host), (2, 12, 8))
-        text = printed(many_gpus_listing.show_counted, [counted], 4, H200)
+        text = printed(listing.show_counted, [counted], 4, H200)
         self.assertRegex(text, r"peer_copies +right +2\^20 +2 +0 +0 +12 +3 +8 +0")
         self.assertIn("peer_copies   4 bytes copied from each of devices 1-3 to device 0\n", text)
         self.assertIn("4 emulated devices", text)
 
     def test_pairs_in_words(self):
         def told(*links: dict, devices: int = 4) -> list[str]:
-            return many_gpus_listing.by_pair(many_gpus.counted(rung("x", list(links)), devices), devices)
+            return listing.by_pair(runs.counted(rung("x", list(links)), devices), devices)
 
         every = [link(a, b, stored=2) for a in range(4) for b in range(4) if a != b]
         self.assertEqual(told(*every), ["2 sectors stored by each device to each other one"])
@@ -196,26 +197,26 @@ class OnEmulatedDevices(unittest.TestCase):
         )
 
     def test_a_rung_that_was_not_counted_says_why_and_has_no_figures(self):
-        counted = many_gpus.counted({"name": "rank_per_gpu", "state": "skip", "reason": "no MPI here"}, 2)
-        text = printed(many_gpus_listing.show_counted, [counted], 2, H200)
+        counted = runs.counted({"name": "rank_per_gpu", "state": "skip", "reason": "no MPI here"}, 2)
+        text = printed(listing.show_counted, [counted], 2, H200)
         self.assertRegex(text, r"rank_per_gpu +\w+\n")
         self.assertIn("no MPI here", text)
         self.assertNotIn("predicted", text)
 
     def test_another_gpu_than_the_model_knows_has_no_prediction(self):
-        self.assertIsNone(many_gpus.predicted_us("one_kernel", 2**20, 4, predict.named("T4")))
-        self.assertEqual(many_gpus.predict(predict.named("T4"), 4).lines, [])
-        counted = many_gpus.counted(rung("peer_copies", []), 4)
-        self.assertIn("No times are predicted for the T4", printed(many_gpus_listing.show_counted, [counted], 4, predict.named("T4")))
+        self.assertIsNone(runs.predicted_us("one_kernel", 2**20, 4, predict.named("T4")))
+        self.assertEqual(runs.predict(predict.named("T4"), 4).lines, [])
+        counted = runs.counted(rung("peer_copies", []), 4)
+        self.assertIn("No times are predicted for the T4", printed(listing.show_counted, [counted], 4, predict.named("T4")))
 
     def test_what_needs_one_node_is_not_predicted_beyond_it_and_that_is_said(self):
         names = ["peer_copies", "rank_per_gpu"]
-        text = printed(many_gpus_listing.show_counted, [many_gpus.counted(rung(name, []), 16) for name in names], 16, H200)
+        text = printed(listing.show_counted, [runs.counted(rung(name, []), 16) for name in names], 16, H200)
         self.assertRegex(text, r"in\s+one\s+node, which\s+has\s+at\s+most\s+8:\s+peer_copies")
-        strong = many_gpus_listing.strong(many_gpus.predict(H200, 16)).text()
+        strong = listing.strong(runs.predict(H200, 16)).text()
         self.assertIn("rank_per_gpu", strong)
         self.assertNotIn("peer_copies", strong)  # instead of an empty row
-        self.assertNotIn("Not predicted", printed(many_gpus_listing.show_counted, [many_gpus.counted(rung("peer_copies", []), 8)], 8, H200))
+        self.assertNotIn("Not predicted", printed(listing.show_counted, [runs.counted(rung("peer_copies", []), 8)], 8, H200))
 
 
 class Errors(unittest.TestCase):
@@ -228,26 +229,26 @@ class Errors(unittest.TestCase):
             "17": "16 devices",
         }.items():
             with self.assertRaises(argparse.ArgumentTypeError) as refused:
-                many_gpus.number(text)
+                runs.number(text)
             self.assertIn(says, str(refused.exception))
-        self.assertEqual([many_gpus.number("1"), many_gpus.number("16")], [1, 16])
+        self.assertEqual([runs.number("1"), runs.number("16")], [1, 16])
 
     def test_more_gpus_than_there_are(self):
-        many_gpus.require_gpus(4, 4)
+        runs.require_gpus(4, 4)
         for there, says in {1: "has one GPU", 2: "has 2 GPUs"}.items():
             with self.assertRaises(KitError) as refused:
-                many_gpus.require_gpus(4, there)
+                runs.require_gpus(4, there)
             self.assertIn(says, str(refused.exception))
             self.assertEqual(refused.exception.code, 2)
 
     def measure(self, **ended: str) -> efficiency.Scaling:
         known = gpu.Gpu("NVIDIA H200", 140 << 30, "CUDA 13.0", {})
         with (
-            mock.patch.object(many_gpus.subprocess, "run", return_value=mock.Mock(**ended)) as run,
+            mock.patch.object(runs.subprocess, "run", return_value=mock.Mock(**ended)) as run,
             contextlib.redirect_stderr(io.StringIO()),
         ):
-            found = many_gpus.measure(mock.Mock(), 4, known)
-        self.assertEqual(run.call_args.args[0][1:], many_gpus.words(4, 140 << 30))
+            found = runs.measure(mock.Mock(), 4, known)
+        self.assertEqual(run.call_args.args[0][1:], runs.words(4, 140 << 30))
         return found
 
     def test_what_the_program_says_when_it_fails_is_shown(self):
@@ -256,7 +257,7 @@ class Errors(unittest.TestCase):
         self.assertIn("unhandled system error", str(failed.exception))
 
     def test_what_the_program_prints_is_read(self):
-        self.assertEqual(self.measure(stdout=json.dumps(PRINTED), stderr=""), many_gpus.read(PRINTED, 4))
+        self.assertEqual(self.measure(stdout=json.dumps(PRINTED), stderr=""), runs.read(PRINTED, 4))
 
 
 if __name__ == "__main__":

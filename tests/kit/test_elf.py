@@ -78,7 +78,7 @@ class Emulate(CloneCase):
     only = (
         "common/kit",
         "common/classroom",
-        "common/emulator/watch/counted.def",
+        "common/emulator/analysis/counted.def",
         "common/lab/states.def",
         "kit",
         "meson.build",

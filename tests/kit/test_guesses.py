@@ -10,8 +10,8 @@ from unittest import mock
 
 import support
 from kit import counters
-from kit.course import site
 from kit.errors import KitError
+from kit.handouts import site
 from kit.ladder import guesses
 from kit.ladder.guesses import Guess
 

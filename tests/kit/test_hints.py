@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 
 import support
-from kit.course import hints
+from kit.handouts import hints
 from support import CloneCase
 
 RUNG = re.compile(r"^\s*// BEGIN (\w+)$", re.MULTILINE)
@@ -53,7 +53,7 @@ class Command(CloneCase):
     only = (
         "common/kit",
         "common/classroom",
-        "common/emulator/watch/counted.def",
+        "common/emulator/analysis/counted.def",
         "common/lab/states.def",
         "kit",
         "meson.build",

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 import support
-from kit.building import advice, messages, ninja
+from kit.programs import advice, messages, ninja
 
 HEADER_FIRST = """/usr/local/cuda/include/sm_20_atomic_functions.hpp(75): note #3326-D: function "atomicAdd(float *, float)" does not match because argument #1 does not match parameter
   static __inline__ __attribute__((device)) float atomicAdd(float *address, float val)

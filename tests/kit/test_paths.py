@@ -12,9 +12,9 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from kit.building import compile_commands
 from kit.emulate import compiler
 from kit.errors import KitError
+from kit.programs import compile_commands
 from kit.setup import environment, toolchain, toolkit_paths
 
 ODD = "Doe, Jane's #1 (été) & 王 = 100%"

@@ -13,10 +13,10 @@ from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
 from kit import process
-from kit.building import rungs
 from kit.commands import emulate, profile
 from kit.errors import KitError
 from kit.profile import annotate, listing, page
+from kit.programs import rungs
 
 SOURCE = """__global__ void tree(float* data) {
   extern __shared__ float partial[];

@@ -12,15 +12,16 @@ COMMON = support.ROOT / "common"
 # The rooms of each, with those below: a room may import these and no others.
 ROOMS: dict[str, dict[str, set[str]]] = {
     "kit": {
-        "commands": {"building", "course", "emulate", "following", "ladder", "lint", "profile", "setup", "trace"},
-        "following": {"building", "course", "ladder"},
-        "course": {"setup"},
-        "lint": {"building", "setup"},
-        "trace": {"building"},
-        "profile": {"building"},
-        "ladder": {"building"},
-        "building": {"setup"},
-        "emulate": {"building", "setup"},
+        "commands": {"programs", "emulate", "handouts", "ladder", "lint", "many_gpus", "profile", "progress", "setup", "trace"},
+        "progress": {"programs", "handouts", "ladder"},
+        "handouts": {"setup"},
+        "lint": {"programs", "setup"},
+        "trace": {"programs"},
+        "profile": {"programs"},
+        "many_gpus": {"programs", "ladder"},
+        "ladder": {"programs"},
+        "programs": {"setup"},
+        "emulate": {"programs", "setup"},
         "setup": set(),
     },
     "classroom": {
@@ -36,7 +37,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
 }
 NOTEBOOK = "notebook/warpfold"  # without rooms, and on top of the kit
-NO_ROOMS = {"kit": {"pages"}, "classroom": {"recorder"}}  # what all share, too; and a library in C++
+NO_ROOMS = {"kit": {"templates"}, "classroom": {"recorder"}}  # what all share, too; and a library in C++
 FIRST = {"kit.cli"}  # modules on top of the rooms; the others on top are what all share
 OUTSIDE = {"toolkit_paths"}  # Meson starts it as a program of its own, so it imports the standard library only
 DOOR = "kit.commands.class"

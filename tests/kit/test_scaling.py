@@ -11,7 +11,7 @@ from unittest import mock
 
 import support
 from kit import cli
-from kit.ladder import scaling
+from kit.many_gpus import scaling
 
 sys.path.insert(0, str(support.ROOT / "tests" / "gpu"))
 sys.path.insert(0, str(support.ROOT / "docs" / "results"))

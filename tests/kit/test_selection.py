@@ -11,10 +11,10 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import labs, tests
-from kit.building.folder import Build
 from kit.commands import test
 from kit.errors import USAGE, KitError
+from kit.programs import labs, tests
+from kit.programs.folder import Build
 
 TARGETS = [
     {"id": "a@exe", "filename": ["/build/races_test"]}, {"id": "b@sha", "filename": ["/build/libcudart.so"]},

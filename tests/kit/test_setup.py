@@ -14,7 +14,7 @@ from support import NO_INDEX, CloneCase
 KIT_ONLY = (
     "common/kit",
     "common/classroom",
-    "common/emulator/watch/counted.def",
+    "common/emulator/analysis/counted.def",
     "common/lab/states.def",
     "kit",
     "requirements",

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import rungs
 from kit.errors import KitError
+from kit.programs import rungs
 from kit.trace import record, small
 
 

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import labs
-from kit.building.ninja import BuildFailed
 from kit.commands import status
-from kit.following import course, known
+from kit.programs import labs
+from kit.programs.ninja import BuildFailed
+from kit.progress import course, known
 
 SOURCE = """// BEGIN open
 // TODO: Do this. (1 line)

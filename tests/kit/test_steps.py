@@ -11,8 +11,8 @@ from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
 from kit import console
-from kit.building import folder, ninja
 from kit.errors import KitError
+from kit.programs import folder, ninja
 from kit.setup.toolchain import Tools
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support  # noqa: F401  (finds the kit)
-from kit.building import labs, rungs
 from kit.errors import USAGE, KitError
+from kit.programs import labs, rungs
 from kit.trace import animation, drawing, page, record, words
 from kit.trace import steps as trace_steps
 from test_profile import self_contained

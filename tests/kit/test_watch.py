@@ -16,11 +16,11 @@ from unittest import mock
 
 import support
 from kit import child
-from kit.building import labs
 from kit.errors import KitError
-from kit.following import check, course
-from kit.following.session import Session, stamp
 from kit.ladder import gain
+from kit.programs import labs
+from kit.progress import check, course
+from kit.progress.session import Session, stamp
 
 PATIENCE = 20  # seconds, on a machine that has other work too
 # A lab's program that never comes to its end, with a child of its own, and says who they are.
@@ -33,8 +33,8 @@ wait
 WATCHER = """
 import sys; sys.path.insert(0, {common!r})
 import signal
-from kit.following.check import Checker
-from kit.following.keys import Keys
+from kit.progress.check import Checker
+from kit.progress.keys import Keys
 from types import SimpleNamespace
 signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 Checker(Keys()).run(SimpleNamespace(program={program!r}, name="02_tree"), [], lambda: False)

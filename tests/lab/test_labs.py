@@ -158,7 +158,7 @@ class Labs(unittest.TestCase):
                     "-I",  # lab 12 includes NCCL's header and MPI's
                     str(ROOT / "common/emulator/nccl/include"),
                     "-I",
-                    str(ROOT / "common/lab/run/devices/no_mpi"),
+                    str(ROOT / "common/lab/run/many_gpus/no_mpi"),
                     "-o",
                     "/dev/null",
                 ]

@@ -4,7 +4,7 @@
 #include "input/sequence.hpp"
 #include "promises/rung.hpp"
 #include "run/device.hpp"
-#include "run/devices/ranks.hpp"
+#include "run/many_gpus/ranks.hpp"
 
 #include <algorithm>
 #include <cstdio>

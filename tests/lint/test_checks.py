@@ -10,9 +10,9 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.building import compile_commands
 from kit.commands import lint
 from kit.lint import cache, check, clang, pages, stubs, text
+from kit.programs import compile_commands
 from kit.setup.toolkit_paths import Toolkit
 
 ROOT = Path(__file__).resolve().parents[2]

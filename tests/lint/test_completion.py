@@ -11,8 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "common"))
 
-from kit.building import folder
 from kit.paths import VENV
+from kit.programs import folder
 from kit.setup import toolchain
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,7 +93,7 @@ class Completion(unittest.TestCase):
                 self.assertIn(name, self.clangd.offered(lab, begun))
 
     def test_a_file_of_the_emulator_completes_its_own_names(self):
-        names = self.clangd.offered(ROOT / "common/emulator/watch/counters.cpp", "warpfold::watch::Counters().")
+        names = self.clangd.offered(ROOT / "common/emulator/analysis/counters.cpp", "warpfold::analysis::Counters().")
         self.assertLessEqual({"shuffles", "bank_conflicts"}, names)
 
 

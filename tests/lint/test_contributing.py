@@ -56,10 +56,10 @@ class Names(unittest.TestCase):
         for name, word in {
             "common/emulator/machine/instructions/logic.cpp": '{"bmsk", decode_bmsk}',
             "common/emulator/machine/instructions/lanes.hpp": "ternary",
-            "common/emulator/watch/counted.def": "COUNTED(",
-            "common/emulator/watch/counters.cpp": "void charge_memory(",
-            "common/emulator/watch/hazards.def": "HAZARD_CAUSE(",
-            "common/emulator/watch/checker_memory.cpp": "recorder_.add(",
+            "common/emulator/analysis/counted.def": "COUNTED(",
+            "common/emulator/analysis/counters.cpp": "void charge_memory(",
+            "common/emulator/analysis/hazards.def": "HAZARD_CAUSE(",
+            "common/emulator/analysis/checker_memory.cpp": "recorder_.add(",
             "common/lab/explain/element_counts.cpp": "ElementCounts::Factors ElementCounts::factors(",
             "common/lab/explain/lost_elements.cpp": "sentence(",
         }.items():
@@ -110,9 +110,9 @@ class Recipes(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_a_counter(self):
-        test = "tests/emulator/watch/test_catalogues.py"
+        test = "tests/emulator/analysis/test_catalogues.py"
         self.change(
-            "common/emulator/watch/counted.def",
+            "common/emulator/analysis/counted.def",
             "COUNTED(shuffles",
             'COUNTED(permutations, "permutations", "instructions", "", "a permutation of bytes executed by a warp")',
         )
@@ -120,7 +120,7 @@ class Recipes(unittest.TestCase):
         self.change("docs/reference/report.md", "| `shuffles`", "| `permutations` | a permutation of bytes executed by a warp |")
         self.expect_failure("does not count it", test)
         self.change(
-            "common/emulator/watch/counters.cpp",
+            "common/emulator/analysis/counters.cpp",
             "  to.warp_instructions += did.warps;",
             '  if (one.name.starts_with("prmt")) to.permutations += did.warps;',
         )
@@ -128,9 +128,9 @@ class Recipes(unittest.TestCase):
         self.expect_success("tests/kit/test_catalogues.py", "Counters")
 
     def test_a_hazard(self):
-        test = "tests/emulator/watch/test_catalogues.py"
+        test = "tests/emulator/analysis/test_catalogues.py"
         self.change(
-            "common/emulator/watch/hazards.def",
+            "common/emulator/analysis/hazards.def",
             "HAZARD_KIND(leak",
             'HAZARD_KIND(odd_stride, "odd-stride", "00_start.md#memory", "", true, "", false)',
         )
@@ -139,7 +139,7 @@ class Recipes(unittest.TestCase):
             "docs/reference/report.md", "| `leak`", "| `odd-stride` | a stride that is odd | [memory](../handouts/00_start.md#memory) |"
         )
         self.expect_failure("odd_stride", test)
-        self.change("common/emulator/watch/checker.cpp", "#include", "// HazardKind::odd_stride")
+        self.change("common/emulator/analysis/checker.cpp", "#include", "// HazardKind::odd_stride")
         self.expect_success(test)
 
     def test_a_command(self):

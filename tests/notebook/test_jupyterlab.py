@@ -15,7 +15,7 @@ import support
 
 support.use_python_with("jupyterlab", "jupytext", "ipykernel", "playwright")
 
-from kit.course import notebooks  # noqa: E402
+from kit.handouts import notebooks  # noqa: E402
 from kit.setup import system  # noqa: E402
 from kit.trace import page as trace_page  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402

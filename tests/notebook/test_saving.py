@@ -15,7 +15,7 @@ support.use_python_with("jupytext", "jupyter_server")
 
 from jupyter_server.services.contents.largefilemanager import LargeFileManager  # noqa: E402
 from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class  # noqa: E402
-from kit.course import notebooks  # noqa: E402
+from kit.handouts import notebooks  # noqa: E402
 from kit.setup import environment  # noqa: E402
 
 HANDOUTS = support.ROOT / "docs" / "handouts"

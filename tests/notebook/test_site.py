@@ -17,7 +17,7 @@ import accessible  # noqa: E402
 import executed  # noqa: E402
 import nbformat  # noqa: E402
 from docutils import nodes, utils  # noqa: E402
-from kit.course import links  # noqa: E402
+from kit.handouts import links  # noqa: E402
 from kit.setup import system  # noqa: E402
 
 LEAST_LETTER = 7.5  # pixels

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from kit.building import folder, labs
 from kit.errors import USAGE, KitError
 from kit.paths import ROOT
 from kit.process import output
+from kit.programs import folder, labs
 from kit.setup import toolchain
 
 # Labs that no machine can grade safely, and why. They can have marks all the same: the instructor's.

@@ -140,7 +140,7 @@ bool set_option(Options& options, const std::string& name, const std::string& va
   }
   if (name == "provenance" && is_switch) { // set by a lab; has no environment variable
     Runtime& runtime = Runtime::get();
-    runtime.provenance = value == "on" ? std::make_unique<watch::Provenance>(runtime.memory) : nullptr;
+    runtime.provenance = value == "on" ? std::make_unique<analysis::Provenance>(runtime.memory) : nullptr;
     return true;
   }
   if (name == "launches-kept" && parse_number(value, number)) { // set by a lab; has no environment variable
@@ -163,24 +163,24 @@ Runtime& Runtime::get() {
   return runtime;
 }
 
-watch::Checker* Runtime::checker() {
-  const watch::Checks wanted{options.check_races, options.check_initialisation};
+analysis::Checker* Runtime::checker() {
+  const analysis::Checks wanted{options.check_races, options.check_initialisation};
   if (!wanted.races && !wanted.initialisation) return nullptr;
   std::lock_guard lock(checker_mutex_);
-  if (!checker_) checker_ = std::make_unique<watch::Checker>(memory, recorder);
+  if (!checker_) checker_ = std::make_unique<analysis::Checker>(memory, recorder);
   checker_->choose(wanted);
   return checker_.get();
 }
 
 machine::Watcher* Runtime::watcher() {
   if (provenance) return provenance.get();
-  watch::Checker* const checks = checker();
+  analysis::Checker* const checks = checker();
   if (!tracer || !recording) return checks;
   if (!checks) return tracer.get();
   std::lock_guard lock(checker_mutex_);
   if (!checker_and_tracer_) {
     checker_and_tracer_ =
-        std::make_unique<watch::Several>(std::vector<machine::Watcher*>{checks, tracer.get()});
+        std::make_unique<analysis::Several>(std::vector<machine::Watcher*>{checks, tracer.get()});
   }
   return checker_and_tracer_.get();
 }
@@ -188,7 +188,7 @@ machine::Watcher* Runtime::watcher() {
 Runtime::Touches::Touches(Runtime& runtime, machine::Watcher* next) : runtime_(runtime) {
   std::lock_guard lock(runtime.checker_mutex_);
   if (runtime.unused_touched_.empty()) {
-    touched_ = std::make_unique<watch::TouchedMemory>(runtime.memory);
+    touched_ = std::make_unique<analysis::TouchedMemory>(runtime.memory);
   } else {
     touched_ = std::move(runtime.unused_touched_.back());
     runtime.unused_touched_.pop_back();
@@ -234,7 +234,7 @@ Runtime::Runtime() : memory(memory_of_this_host()), visible_{0} {
   }
   if (const char* path = std::getenv("WARPFOLD_TRACE"); path && *path) {
     trace_file.set_path(path);
-    tracer = std::make_unique<watch::Tracer>(memory, traced_block());
+    tracer = std::make_unique<analysis::Tracer>(memory, traced_block());
     std::atexit([] { get().trace_file.write(get().tracer->json()); });
   }
 }

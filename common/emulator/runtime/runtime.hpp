@@ -2,18 +2,18 @@
 // and never destroyed, because programs call the runtime from static destructors and from atexit handlers.
 #pragma once
 
+#include "analysis/checker.hpp"
+#include "analysis/provenance.hpp"
+#include "analysis/report.hpp"
+#include "analysis/several.hpp"
+#include "analysis/touched_memory.hpp"
+#include "analysis/tracer.hpp"
 #include "machine/address_space.hpp"
 #include "machine/machine.hpp"
 #include "runtime/code/registration.hpp"
 #include "runtime/launches/both_orders.hpp"
 #include "runtime/launches/progress.hpp"
 #include "runtime/reporting/report_file.hpp"
-#include "watch/checker.hpp"
-#include "watch/provenance.hpp"
-#include "watch/report.hpp"
-#include "watch/several.hpp"
-#include "watch/touched_memory.hpp"
-#include "watch/tracer.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -49,7 +49,7 @@ public:
 
   machine::AddressSpace memory; // of all devices
   machine::PeerAccess peers;
-  watch::Recorder recorder;
+  analysis::Recorder recorder;
   Registry registry;
   Options options;
   ReportFile report_file, trace_file;
@@ -68,10 +68,10 @@ public:
   bool set_devices(int count);
 
   // Null while no check is on. Created when first needed, since its shadow memory is large.
-  watch::Checker* checker();
-  std::unique_ptr<watch::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
+  analysis::Checker* checker();
+  std::unique_ptr<analysis::Tracer> tracer; // null unless the environment asks for one (WARPFOLD_TRACE)
   // While it is there, it watches alone. Set between launches.
-  std::unique_ptr<watch::Provenance> provenance;
+  std::unique_ptr<analysis::Provenance> provenance;
   // The watcher of a running kernel; null if there is none.
   machine::Watcher* watcher();
 
@@ -83,11 +83,11 @@ public:
     Touches(const Touches&) = delete;
     Touches& operator=(const Touches&) = delete;
     machine::Watcher* watcher() { return touched_.get(); }
-    std::vector<watch::TouchedRange> take() { return touched_->take(); }
+    std::vector<analysis::TouchedRange> take() { return touched_->take(); }
 
   private:
     Runtime& runtime_;
-    std::unique_ptr<watch::TouchedMemory> touched_;
+    std::unique_ptr<analysis::TouchedMemory> touched_;
   };
 
   // The report, including what is known only when it is requested: refused launches whose error the program
@@ -97,9 +97,9 @@ public:
 private:
   Runtime();
   std::mutex checker_mutex_;
-  std::unique_ptr<watch::Checker> checker_;
-  std::unique_ptr<watch::Several> checker_and_tracer_;
-  std::vector<std::unique_ptr<watch::TouchedMemory>> unused_touched_; // kept for the next launches
+  std::unique_ptr<analysis::Checker> checker_;
+  std::unique_ptr<analysis::Several> checker_and_tracer_;
+  std::vector<std::unique_ptr<analysis::TouchedMemory>> unused_touched_; // kept for the next launches
   std::vector<int> visible_;
 };
 

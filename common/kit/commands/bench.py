@@ -7,10 +7,10 @@ import subprocess
 import time
 from pathlib import Path
 
-from ..building import folder
 from ..console import paint
 from ..emulate.program import checked, emulated
 from ..errors import KitError
+from ..programs import folder
 from ..table import Table
 
 PURPOSE = "measure the emulator's speed, and what checks cost"

@@ -7,11 +7,14 @@ from pathlib import Path
 
 from .. import gpu
 from .. import options as shared
-from ..building import folder, labs
 from ..console import say
 from ..errors import USAGE, KitError
-from ..ladder import efficiency, listing, many_gpus, many_gpus_listing, many_gpus_picture, peers, picture, predict
+from ..ladder import listing, peers, picture, predict
+from ..many_gpus import efficiency, runs
+from ..many_gpus import listing as many_gpus_listing
+from ..many_gpus import picture as many_gpus_picture
 from ..paths import ROOT
+from ..programs import folder, labs
 from ..setup import toolchain
 
 PURPOSE = "run every solved rung and show what it costs"
@@ -35,7 +38,7 @@ def arguments(parser) -> None:
     parser.add_argument(
         "--gpus",
         metavar="K",
-        type=many_gpus.number,
+        type=runs.number,
         help="show lab 12 over K GPUs instead, beside CUB with NCCL; without a GPU, over K emulated devices",
     )
 
@@ -109,11 +112,11 @@ def over_several(options, predicted_for: predict.Gpu) -> int:
         return over_emulated(options, predicted_for)
     if options.n:
         raise KitError("--n is for counts, which are taken without a GPU", code=USAGE)
-    many_gpus.require_gpus(options.gpus, gpu.count())
-    many_gpus.require_program()
+    runs.require_gpus(options.gpus, gpu.count())
+    runs.require_program()
     gpu.warn_if_busy()
     build = folder.configured(toolchain.prepare(tests=True), tests=True)
-    measured = many_gpus.measure(build, options.gpus, gpu.find())
+    measured = runs.measure(build, options.gpus, gpu.find())
     if options.picture:
         write(options.picture, many_gpus_picture.draw(measured))
     if options.json:
@@ -126,24 +129,24 @@ def over_several(options, predicted_for: predict.Gpu) -> int:
 def over_emulated(options, predicted_for: predict.Gpu) -> int:
     """What is counted on emulated devices, and what is predicted for GPUs."""
     os.environ.setdefault("WARPFOLD_GRID_FOR", predicted_for.grid_for)
-    predicted = many_gpus.predict(predicted_for, options.gpus)
+    predicted = runs.predict(predicted_for, options.gpus)
     if options.picture and not predicted.lines:
         raise KitError(f"--picture: there is nothing to draw without GPUs: no times are predicted for {options.gpus} {predicted_for.name}",
                        code=USAGE)  # fmt: skip
     build = folder.prepare()
     solved = (ROOT / "solutions").is_dir()
-    lab = labs.named(labs.find(build, solved=solved), many_gpus.LAB)
+    lab = labs.named(labs.find(build, solved=solved), runs.LAB)
     labs.compile(build, [lab])
     tree = ["--solutions"] if solved else [f"--rung={name}" for name in filled(lab)]
     if not tree:
         say("nothing of lab 12 is filled in yet: docs/handouts/12_many_gpus.md explains how to start")
         return 0
     say(f"running {lab.name} on {'one emulated device' if options.gpus == 1 else f'{options.gpus} emulated devices'}")
-    rungs = many_gpus.count(lab, tree, options.gpus, options.n)
+    rungs = runs.count(lab, tree, options.gpus, options.n)
     if options.picture:
         write(options.picture, many_gpus_picture.draw(predicted))
     if options.json:
-        counted = many_gpus.as_json(rungs, predicted_for)
+        counted = runs.as_json(rungs, predicted_for)
         print(json.dumps({"gpus": options.gpus, "counted": counted, "predicted": efficiency.as_json(predicted)}, indent=2))
     else:
         many_gpus_listing.show_counted(rungs, options.gpus, predicted_for)

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from .. import gpu as gpus
 from .. import options as shared
 from .. import topology
-from ..building import folder, labs
 from ..console import fill, paint, say
 from ..errors import PROGRAM, KitError
+from ..programs import folder, labs
 from ..table import Table
 from ..topology import Pair
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from ..building import folder, labs, rungs
 from ..console import say
-from ..course import links, site
 from ..errors import KitError
+from ..handouts import links, site
 from ..paths import OWN
 from ..process import relative
+from ..programs import folder, labs, rungs
 from ..setup import environment
 
 PURPOSE = "build the course as a website"

@@ -3,8 +3,8 @@
 from difflib import get_close_matches
 
 from ..console import fill, paint
-from ..course import hints
 from ..errors import USAGE, KitError
+from ..handouts import hints
 
 PURPOSE = "give a hint for a rung; repeated, a stronger one"
 GROUP = "learn"

@@ -3,11 +3,12 @@
 import os
 from pathlib import Path
 
-from ..building import folder, labs
+from .. import handouts
 from ..console import say
-from ..course import copies, handouts, notebooks
+from ..handouts import copies, notebooks
 from ..paths import ROOT
 from ..process import relative
+from ..programs import folder, labs
 from ..setup import environment
 
 PURPOSE = "open the handouts in JupyterLab"

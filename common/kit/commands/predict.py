@@ -6,11 +6,12 @@ import sys
 from dataclasses import asdict
 
 from .. import options as shared
-from ..building import folder, labs, rungs
 from ..console import say, width
 from ..errors import USAGE, KitError
-from ..following import course
-from ..ladder import guesses, scaling_listing
+from ..ladder import guesses
+from ..many_gpus import scaling_listing
+from ..programs import folder, labs, rungs
+from ..progress import course
 
 PURPOSE = "predict a rung's counts before you see them"
 MORE = "Your prediction of a count is kept, and shown beside the count. With --gpus, the time on many GPUs is predicted."

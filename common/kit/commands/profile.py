@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from .. import options as shared
-from ..building import rungs
 from ..console import fill, paint, say
 from ..process import relative, require_writable
 from ..profile import annotate, beside_gpu, listing, page
+from ..programs import rungs
 
 PURPOSE = "show a lab's source with counts beside each line"
 MORE = "Hazards stand beside their lines too."

@@ -3,8 +3,8 @@
 import json
 
 from .. import options as shared
-from ..building import rungs
 from ..console import width
+from ..programs import rungs
 from ..trace import small, words
 
 PURPOSE = "run a rung on 1 to 9, and print every step"

@@ -1,8 +1,8 @@
 """`kit setup`: what every command does first by itself, and the part of the build that no student's edit changes; for
 machines that are prepared while there is time and a network connection."""
 
-from ..building import folder, labs
 from ..console import say
+from ..programs import folder, labs
 from ..setup import packages, toolchain
 
 PURPOSE = "install what the kit needs, and nothing else"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from .. import options as shared
 from .. import states
-from ..building import folder, labs
-from ..building.ninja import BuildFailed
 from ..console import fill, paint, say
-from ..following import course, known
 from ..process import relative
+from ..programs import folder, labs
+from ..programs.ninja import BuildFailed
+from ..progress import course, known
 from ..table import Table
 
 PURPOSE = "show each lab's rungs, their state and the next TODO"

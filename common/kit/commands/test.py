@@ -8,11 +8,11 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from ..building import folder, tests
-from ..building.folder import FOLDER
 from ..console import paint, say
 from ..errors import KitError
 from ..paths import ROOT
+from ..programs import folder, tests
+from ..programs.folder import FOLDER
 from ..setup import environment, plan, system, toolchain
 from ..table import Table
 

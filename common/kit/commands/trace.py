@@ -5,10 +5,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from .. import options as shared
-from ..building import rungs
 from ..console import paint, say, width
 from ..errors import USAGE, KitError
 from ..process import relative, require_writable
+from ..programs import rungs
 from ..trace import animation, drawing, page, record, small, tree, words
 
 PURPOSE = "follow one block through memory, step by step"

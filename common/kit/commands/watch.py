@@ -4,11 +4,11 @@ import signal
 import sys
 
 from .. import options as shared
-from ..building import folder, labs, rungs
 from ..errors import USAGE, KitError
-from ..following import course
-from ..following.keys import Keys
-from ..following.session import Session
+from ..programs import folder, labs, rungs
+from ..progress import course
+from ..progress.keys import Keys
+from ..progress.session import Session
 
 PURPOSE = "check a lab again whenever its file is saved"
 MORE = "Without a lab, it follows you to the next TODO."

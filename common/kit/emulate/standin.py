@@ -19,7 +19,7 @@ def library() -> Path:
     """The library, ready to be used instead of NVIDIA's runtime."""
     found = packaged()
     if found is None:
-        from ..building import folder
+        from ..programs import folder
 
         build = folder.prepare()
         found = build.emulator()

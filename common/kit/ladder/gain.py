@@ -3,9 +3,9 @@
 import os
 
 from .. import counters
-from ..building import labs, rungs
 from ..console import paint
 from ..errors import KitError
+from ..programs import labs, rungs
 from . import predict
 
 N = 1 << 20

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from .. import counters
-from ..building import labs
 from ..console import paint, wrap
 from ..errors import USAGE, KitError
 from ..paths import OWN
+from ..programs import labs
 from ..table import Table
 
 KEPT = Path(os.environ.get("WARPFOLD_PREDICTIONS") or OWN / "predictions.json")

@@ -4,9 +4,9 @@ import json
 import subprocess
 
 from .. import gpu
-from ..building.folder import Build
 from ..console import say
 from ..errors import PROGRAM, SETUP, KitError
+from ..programs.folder import Build
 
 EXPONENT = 26  # as the labs' times
 SHOWN = {

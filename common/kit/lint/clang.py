@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .. import console
-from ..building import compile_commands, folder
 from ..paths import OWN, ROOT, VENV
 from ..process import output
+from ..programs import compile_commands, folder
 from ..setup import environment, toolchain
 from .cache import Clean, Includes, include_folders, key
 from .check import Check, lines, tree
@@ -23,7 +23,7 @@ COMPILED = re.compile(r"^(common|tests)/.*\.cpp$|^(common|solutions)/.*\.cu$")
 # What a student or a contributor opens first: every lab, stub and solved, and some of each folder of the emulator.
 OPENED = re.compile(
     r"^(labs|solutions)/.*\.(cu|cpp)$|^common/lab/lab\.hpp$|^common/emulator/(fatbin/container|ptx/parser|machine/warp"
-    r"|machine/instructions/(integer|warp_wide)|watch/(counters|checker)|runtime/launch)\.[ch]pp$"
+    r"|machine/instructions/(integer|warp_wide)|analysis/(counters|checker)|runtime/launch)\.[ch]pp$"
 )
 WORKERS = os.cpu_count() or 1
 

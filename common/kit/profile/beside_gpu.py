@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from .. import counters
 from .. import gpu as gpus
-from ..building import rungs
 from ..console import paint, say
 from ..errors import SETUP, USAGE, KitError
 from ..process import relative
+from ..programs import rungs
 from ..table import Table
 from . import annotate, listing, nsight
 

@@ -1,7 +1,7 @@
 """The annotated source as one self-contained HTML page."""
 
-from ..pages import escape, style, template
 from ..process import relative
+from ..templates import escape, style, template
 from .annotate import COLUMNS, SHARE, Excerpt, Kernel, Line, used_columns
 
 

@@ -1,6 +1,6 @@
 """The steps of a block as one HTML page, to step forward and back through."""
 
-from ..pages import escape, style, template
+from ..templates import escape, style, template
 from . import drawing
 from .words import ending, lines_of, sentences, summary, title
 

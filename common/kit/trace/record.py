@@ -2,9 +2,9 @@
 
 import re
 
-from ..building import rungs
 from ..console import say
 from ..errors import USAGE, KitError
+from ..programs import rungs
 from ..report import readable
 from . import steps
 

@@ -4,9 +4,9 @@ import math
 import sys
 from dataclasses import dataclass
 
-from ..building import rungs
 from ..console import paint, wants_colour
 from ..errors import KitError
+from ..programs import rungs
 from . import record, words
 from .steps import Array, Step, number, reads_as_float
 

@@ -3,9 +3,9 @@
 import html
 from dataclasses import dataclass, field
 
-from ..building import rungs
 from ..console import paint
 from ..errors import USAGE, KitError
+from ..programs import rungs
 from . import words
 from .drawing import COLOURS
 from .small import text

@@ -1,4 +1,5 @@
-// Where the values of a run came from, as the emulator followed them (common/emulator/watch/provenance.hpp).
+// Where the values of a run came from, as the emulator followed them
+// (common/emulator/analysis/provenance.hpp).
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include "explain/result_tree.hpp"
 #include "judge/row_functions.hpp"
-#include "run/devices/ranks.hpp"
 #include "run/emulator.hpp"
+#include "run/many_gpus/ranks.hpp"
 #include "run/runner.hpp"
 
 #include <algorithm>

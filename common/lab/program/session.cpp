@@ -2,12 +2,12 @@
 
 #include "report/verdict.hpp"
 #include "run/device.hpp"
-#include "run/devices/last_words.hpp"
-#include "run/devices/ranks.hpp"
 #include "run/emulator.hpp"
 #include "run/endings.hpp"
 #include "run/host_place.hpp"
 #include "run/in_this_process.hpp"
+#include "run/many_gpus/last_words.hpp"
+#include "run/many_gpus/ranks.hpp"
 
 #include <algorithm>
 #include <csignal>

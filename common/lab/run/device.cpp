@@ -2,7 +2,7 @@
 
 #include "lab.hpp"
 #include "run/cuda_errors.hpp"
-#include "run/devices/ranks.hpp"
+#include "run/many_gpus/ranks.hpp"
 #include "runtime/warpfold_emulator.h"
 
 #include <algorithm>

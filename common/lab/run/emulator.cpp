@@ -2,8 +2,8 @@
 
 #include "lab.hpp"
 #include "run/device.hpp"
-#include "run/devices/ranks.hpp"
 #include "run/hazard_json.hpp"
+#include "run/many_gpus/ranks.hpp"
 #include "run/runner.hpp"
 
 #include "runtime/warpfold_emulator.h"

@@ -2,10 +2,10 @@
 
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
-#include "run/devices/ranks.hpp"
-#include "run/devices/shared_out.hpp"
 #include "run/emulator.hpp"
 #include "run/endings.hpp"
+#include "run/many_gpus/ranks.hpp"
+#include "run/many_gpus/shared_out.hpp"
 #include "run/sandboxed/host_process.hpp"
 #include "run/watchdog.hpp"
 

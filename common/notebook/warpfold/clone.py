@@ -12,10 +12,10 @@ from .verdict import BuildFailed, LabError
 
 # isort: split
 # From the folder that home.py has put on the path.
-from kit.building import labs as kit_labs
-from kit.building import ninja
-from kit.building.folder import Build, prepare
 from kit.errors import KitError
+from kit.programs import labs as kit_labs
+from kit.programs import ninja
+from kit.programs.folder import Build, prepare
 
 NO_CLONE = (
     "This is a lab of the course, but there is no clone of the course here. Clone the repository and start the notebook in it. "

@@ -128,7 +128,7 @@ class Lab:
 
     def profile(self, *rungs: str, n: int | None = None, block: int | None = None, rows: int | None = None) -> Annotated:
         """The source with counts beside each line."""
-        from kit.building import rungs as kit_rungs
+        from kit.programs import rungs as kit_rungs
 
         with Progress() as progress:
             lab = clone.named(self.name, self.is_solved, progress)

@@ -39,7 +39,7 @@ class Frame:
 @contextmanager
 def filled(lab, rung: str):
     """The lab, built; None where the rung is still to be filled."""
-    from kit.building import rungs
+    from kit.programs import rungs
 
     with Progress() as progress:
         found = clone.named(lab.name, lab.is_solved, progress)

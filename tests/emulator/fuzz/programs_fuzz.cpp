@@ -9,9 +9,9 @@
 // repeated.
 #include "machine/case_file.hpp"
 
+#include "analysis/checker.hpp"
+#include "analysis/report.hpp"
 #include "machine/decoder.hpp"
-#include "watch/checker.hpp"
-#include "watch/report.hpp"
 
 #include <fmt/format.h>
 
@@ -226,8 +226,8 @@ void run(const std::string& text, Mutator& chance, Counts& counts) {
     for (std::size_t at = 0; at + sizeof own <= parameters.size(); at += sizeof own)
       std::memcpy(parameters.data() + at, &own, sizeof own);
     machine::LaunchShape shape{.grid = {2, 1, 1}, .block = {chance.pick(2) == 0 ? 32u : 48u, 1, 1}};
-    watch::Recorder recorder;
-    watch::Checker checker(memory, recorder);
+    analysis::Recorder recorder;
+    analysis::Checker checker(memory, recorder);
     machine::LaunchOptions options{.workers = 1, .step_limit = 1 << 12, .schedule = {}};
     options.time_limit = std::chrono::seconds(2);
     options.print_limit = 1;

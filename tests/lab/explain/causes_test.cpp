@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// As the emulator's report has them (common/emulator/watch/hazards.def).
+// As the emulator's report has them (common/emulator/analysis/hazards.def).
 Hazard hazard(const std::string& kind, int line, int other_line = 0) {
   static const std::vector<std::pair<std::string, std::string>> groups = {
       {"out-of-bounds", "bad-access"}, {"barrier", "convergence"}, {"warp-mask", "convergence"},

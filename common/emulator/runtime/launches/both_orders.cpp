@@ -22,9 +22,9 @@ bool is_of_this_device_alone(const machine::AddressSpace& memory) {
 
 } // namespace
 
-std::vector<watch::Hazard> SecondOrder::run(machine::Kernel& kernel, const machine::LaunchShape& shape,
-                                            std::span<const std::byte> parameters,
-                                            machine::LaunchOptions options) {
+std::vector<analysis::Hazard> SecondOrder::run(machine::Kernel& kernel, const machine::LaunchShape& shape,
+                                               std::span<const std::byte> parameters,
+                                               machine::LaunchOptions options) {
   has_run_ = false;
   Past& past = past_[&kernel];
   ++past.launches;
@@ -34,18 +34,18 @@ std::vector<watch::Hazard> SecondOrder::run(machine::Kernel& kernel, const machi
   MemoryContents contents(memory, {MemoryKind::device, MemoryKind::variable});
   if (contents.bytes() > most_bytes) return {};
   contents.keep();
-  if (!checker_) checker_ = std::make_unique<watch::Checker>(memory, recorder_);
+  if (!checker_) checker_ = std::make_unique<analysis::Checker>(memory, recorder_);
   checker_->choose({.races = true, .initialisation = false});
   options.watcher = checker_.get();
   options.prints = false;
   if (options.time_limit.count() == 0 || options.time_limit > time_limit) options.time_limit = time_limit;
-  std::vector<watch::Hazard> found;
+  std::vector<analysis::Hazard> found;
   const auto run_in = [&](const machine::Schedule& schedule, const char* how) {
     options.schedule = schedule;
     machine::LaunchRecord record = machine::launch(kernel, shape, parameters, options);
     contents.put_back();
     if (record.fault) machine::forget_stopped_kernels();
-    for (watch::Hazard& hazard : recorder_.take_hazards()) {
+    for (analysis::Hazard& hazard : recorder_.take_hazards()) {
       hazard.message += how;
       found.push_back(std::move(hazard));
     }

@@ -6,8 +6,8 @@
 // way round, nothing of it is counted, and then device memory is put back.
 #pragma once
 
+#include "analysis/checker.hpp"
 #include "machine/machine.hpp"
-#include "watch/checker.hpp"
 
 #include <cstdint>
 #include <map>
@@ -27,8 +27,8 @@ public:
   // What is found in the other order; nothing if this launch is not run twice. That depends on the kernel (no
   // malloc or free), on the memory (only the device's own, at most `most_bytes`), and on how often and how
   // fast the kernel ran before.
-  std::vector<watch::Hazard> run(machine::Kernel& kernel, const machine::LaunchShape& shape,
-                                 std::span<const std::byte> parameters, machine::LaunchOptions options);
+  std::vector<analysis::Hazard> run(machine::Kernel& kernel, const machine::LaunchShape& shape,
+                                    std::span<const std::byte> parameters, machine::LaunchOptions options);
   bool has_run() const { return has_run_; } // the last launch, to its end
 
 private:
@@ -37,8 +37,8 @@ private:
   static constexpr std::uint64_t first_launches = 8;
   static constexpr std::chrono::milliseconds time_limit{2000};
 
-  watch::Recorder recorder_;
-  std::unique_ptr<watch::Checker> checker_;
+  analysis::Recorder recorder_;
+  std::unique_ptr<analysis::Checker> checker_;
   struct Past {
     std::uint64_t launches = 0;
     bool was_too_slow = false;

@@ -212,7 +212,7 @@ std::uint64_t DeviceLaunches::launch(const DeviceCall& call, std::uint64_t argum
         fmt::format("a kernel's launch was refused: {}: {}", refusal.what(), cudaGetErrorString(error));
     if (prints_mistakes()) say(place + message);
     Runtime::get().recorder.add(
-        {watch::HazardKind::launch, watch::HazardCause::refused_launch, message, call.where});
+        {analysis::HazardKind::launch, analysis::HazardCause::refused_launch, message, call.where});
     const std::lock_guard lock(mutex_);
     errors_[call.thread] = error;
   }

@@ -306,7 +306,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   ordering::launches_next(device);
   machine::LaunchShape shape = launch.shape;
   if (shape.cooperative) shape.grid_workspace = fresh_grid_workspace(device);
-  std::vector<watch::Hazard> in_other_order;
+  std::vector<analysis::Hazard> in_other_order;
   if (runs_in_both_orders(launch)) {
     std::lock_guard alone(runtime.contents);
     const auto began = std::chrono::steady_clock::now();
@@ -318,7 +318,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
       options.time_limit = std::max(options.time_limit - took, milliseconds(1));
   }
   const std::size_t known_hazards = runtime.recorder.hazard_count();
-  watch::Tracer::begins_next(launch.call);
+  analysis::Tracer::begins_next(launch.call);
   machine::LaunchRecord record = machine::launch(*launch.kernel, shape, launch.parameters, options);
   count_printed(runtime.options, options, record.printed);
   runtime.recorder.add_new(in_other_order);
@@ -333,7 +333,7 @@ cudaError_t run_unless_interrupted(const PreparedLaunch& launch, machine::Device
   const bool was_checked =
       record.fault->was_reported && (runtime.options.check_races || runtime.options.check_initialisation);
   if (runtime.recording && !was_checked && !record.fault->follows)
-    runtime.recorder.add(watch::hazard_from(*record.fault));
+    runtime.recorder.add(analysis::hazard_from(*record.fault));
   runtime.checks_go_on = was_checked;
   // Many programs abort at their first error, and then nothing runs at exit.
   if (runtime.report_file.wanted()) runtime.report_file.write(runtime.recorder.json());

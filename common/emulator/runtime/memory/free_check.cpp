@@ -24,10 +24,10 @@ struct Sites {
   }
 };
 
-void report(watch::HazardCause cause, const std::string& message, std::uint64_t begin) {
+void report(analysis::HazardCause cause, const std::string& message, std::uint64_t begin) {
   Runtime& runtime = Runtime::get();
   if (!runtime.checker()) return;
-  watch::Hazard hazard{watch::HazardKind::bad_free, cause, message};
+  analysis::Hazard hazard{analysis::HazardKind::bad_free, cause, message};
   hazard.where = line_of(ordering::frames_of_call(), "");
   Sites& sites = Sites::get();
   std::lock_guard lock(sites.mutex);
@@ -47,12 +47,12 @@ void note_owner(const void* begin) {
 }
 
 void note_freed_twice(const char* caller, const machine::Allocation& freed) {
-  report(watch::HazardCause::freed_twice,
+  report(analysis::HazardCause::freed_twice,
          fmt::format("{} frees {}, which has already been freed", caller, freed.label), freed.begin);
 }
 
 void note_freed_inside(const char* caller, const void* pointer, const machine::Allocation& allocation) {
-  report(watch::HazardCause::freed_inside,
+  report(analysis::HazardCause::freed_inside,
          fmt::format("{} is called with byte {} of {}, not with its first byte", caller,
                      reinterpret_cast<std::uint64_t>(pointer) - allocation.begin, allocation.label),
          allocation.begin);

@@ -150,7 +150,7 @@ cudaMemoryType type_of(const machine::Allocation& allocation) {
 } // namespace
 
 void forget_contents(void* begin, std::size_t size) {
-  watch::Checker* const checker = Runtime::get().checker();
+  analysis::Checker* const checker = Runtime::get().checker();
   if (!checker) return;
   checker->allocated(begin, size);
   if (Runtime::get().options.check_initialisation) fill_with_leftovers(begin, size);

@@ -1,11 +1,11 @@
 #include "runtime/memory/memory_check.hpp"
 
+#include "analysis/words.hpp"
 #include "runtime/devices/devices.hpp"
 #include "runtime/ordering/ordering.hpp"
 #include "runtime/reporting/call_sites.hpp"
 #include "runtime/reporting/errors.hpp"
 #include "runtime/runtime.hpp"
-#include "watch/words.hpp"
 
 #include <fmt/format.h>
 #include <utility>
@@ -137,7 +137,7 @@ void check_copy(const void* destination, const void* source, std::size_t size, c
 
 void check_written(const void* destination, const void* source, std::size_t size) {
   Runtime& runtime = Runtime::get();
-  watch::Checker* const checker = runtime.checker();
+  analysis::Checker* const checker = runtime.checker();
   if (!checker || !runtime.options.check_initialisation || size == 0) return;
   const auto from = allocation_of(source);
   if (!from || from->kind != MemoryKind::device) return;
@@ -145,15 +145,15 @@ void check_written(const void* destination, const void* source, std::size_t size
   const std::uint64_t unwritten = checker->unwritten(source, size);
   if (unwritten == 0) return;
   const std::string library = library_function(ordering::frames_of_call());
-  watch::Hazard hazard =
-      watch::describe_unwritten_copy(library.empty() ? "the host" : library, unwritten, size, from->label);
+  analysis::Hazard hazard =
+      analysis::describe_unwritten_copy(library.empty() ? "the host" : library, unwritten, size, from->label);
   hazard.where = ordering::line_of_call();
   runtime.recorder.add(std::move(hazard));
 }
 
 void note_written(const void* begin, std::size_t size, const void* source) {
   Runtime& runtime = Runtime::get();
-  if (watch::Checker* checker = runtime.checker()) checker->written(begin, size);
+  if (analysis::Checker* checker = runtime.checker()) checker->written(begin, size);
   if (!runtime.provenance) return;
   if (source)
     runtime.provenance->copied(begin, source, size);

@@ -73,7 +73,7 @@ void before_work(State& state, Current& mine, cudaGraphNodeType type) {
     mine.operation.name = "a host function";
     mine.operation.is_host_function = true;
     may_be_known(mine.operation.view);
-    watch::join(state.perhaps_known, mine.operation.view);
+    analysis::join(state.perhaps_known, mine.operation.view);
   }
   if (works_later()) return; // others are at work
   open_to_all(state);
@@ -205,7 +205,7 @@ cudaError_t carry_out(const std::vector<Step>& steps) {
     after_work(state, mine);
     ends[i] = std::move(mine.operation);
     ends[i].touched.clear();
-    watch::join(launch.operation.view, ends[i].view);
+    analysis::join(launch.operation.view, ends[i].view);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -226,7 +226,7 @@ void is_kernel(const std::string& name) {
 }
 
 void launches_next(int device) {
-  watch::Checker* const checker = Runtime::get().checker();
+  analysis::Checker* const checker = Runtime::get().checker();
   if (!current || !several_devices()) return;
   if (checker) checker->next_launch(current->operation);
   State& state = State::get();
@@ -235,7 +235,7 @@ void launches_next(int device) {
   std::erase_if(state.launched,
                 [&](const Launched& known) { return state.order.host_knows(known.actor, known.number); });
   const bool waits_for_others = std::ranges::any_of(state.launched, [&](const Launched& earlier) {
-    return earlier.device != device && watch::HostOrder::over(earlier.actor, earlier.number, mine.view);
+    return earlier.device != device && analysis::HostOrder::over(earlier.actor, earlier.number, mine.view);
   });
   if (waits_for_others) Runtime::get().recorder.add_launch_after_others();
   state.launched.push_back({device, mine.actor, mine.number});

@@ -1,10 +1,10 @@
-// Tells the checks about the order of work (watch/host_order.hpp): each call that issues work, or waits for
-// some, reports it here. Does nothing unless races are looked for.
+// Tells the checks about the order of work (analysis/host_order.hpp): each call that issues work, or waits
+// for some, reports it here. Does nothing unless races are looked for.
 #pragma once
 
+#include "analysis/host_order.hpp"
 #include "machine/machine.hpp"
 #include "runtime/streams/streams.hpp"
-#include "watch/host_order.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -43,7 +43,7 @@ void reads(const void* begin, std::size_t size);
 void writes(const void* begin, std::size_t size);
 void is_kernel(const std::string& name);
 void launches_next(int device); // tells the checks what comes before the kernel
-void touches(std::vector<watch::TouchedRange> ranges);
+void touches(std::vector<analysis::TouchedRange> ranges);
 // The call that issued the work returns when it is done.
 void host_waits_for_this();
 // When a copy's call returns. This follows from the kinds of memory and from `blocking`, which the function's

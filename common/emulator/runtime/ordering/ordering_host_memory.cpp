@@ -63,7 +63,7 @@ void report_device_memory(State& state, const HostFault& fault) {
   const std::string message =
       fmt::format("the host {} device memory at 0x{:x}: {}", fault.is_write ? "writes" : "reads",
                   fault.address, place_of(fault.address));
-  watch::Hazard hazard{HazardKind::host_access, HazardCause::device_memory_on_host, message};
+  analysis::Hazard hazard{HazardKind::host_access, HazardCause::device_memory_on_host, message};
   hazard.where = line_of(frames, "");
   const Options& options = Runtime::get().options;
   if (!options.check_races && !options.check_initialisation) {
@@ -77,7 +77,7 @@ void report_device_memory(State& state, const HostFault& fault) {
 } // namespace
 
 // Strong accesses are intended to meet the host's.
-void close_what_is_in_flight(State& state, const watch::Clock* view) {
+void close_what_is_in_flight(State& state, const analysis::Clock* view) {
   std::vector<BusyRange> ranges;
   state.order.each_in_flight(view, [&](const Operation& operation, const TouchedRange& range) {
     if (range.touch == Touch::strong_read || range.touch == Touch::strong_write) return;

@@ -29,7 +29,7 @@ std::string place_of(std::uint64_t address) {
 
 void add(HazardCause cause, const std::string& message, const Operation* later, const Operation* earlier,
          HazardKind kind) {
-  watch::Hazard hazard{kind, cause, message};
+  analysis::Hazard hazard{kind, cause, message};
   const auto line = [](const Operation& operation) {
     return line_of(operation.frames, operation.is_kernel ? operation.name : std::string());
   };

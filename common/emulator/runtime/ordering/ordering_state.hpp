@@ -18,16 +18,16 @@
 
 namespace warpfold::runtime::ordering {
 
-using watch::HazardCause;
-using watch::HazardKind;
-using watch::Operation;
-using watch::Touch;
-using watch::TouchedRange;
+using analysis::HazardCause;
+using analysis::HazardKind;
+using analysis::Operation;
+using analysis::Touch;
+using analysis::TouchedRange;
 
 // What is being done on a thread.
 struct Current {
   Operation operation;
-  watch::HostOrder::Stream stream = 0;
+  analysis::HostOrder::Stream stream = 0;
   bool host_waits = false;
   bool meets_host = false; // a host function, while which the host goes on
   bool in_graph = false;
@@ -49,10 +49,10 @@ struct Launched {
 
 struct State {
   std::recursive_mutex mutex; // after the one of StreamTable, if both are taken
-  watch::HostOrder order;
-  std::array<watch::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
-  std::map<watch::HostOrder::Stream, watch::Clock> asked;               // what a query said no to
-  watch::Clock perhaps_known;                                           // to the host: host_functions.hpp
+  analysis::HostOrder order;
+  std::array<analysis::HostOrder::Stream, machine::most_devices> legacy{}; // by device; 0: none yet
+  std::map<analysis::HostOrder::Stream, analysis::Clock> asked;            // what a query said no to
+  analysis::Clock perhaps_known;                                           // to the host: host_functions.hpp
   std::vector<Launched> launched; // those that the host has not waited for
   bool has_streams = false;       // others than the one that waits for all
   std::thread::id issuer;
@@ -77,10 +77,10 @@ inline void learn_from_host_functions(State& state) {
 }
 
 // ordering_streams.cpp
-watch::HostOrder::Stream legacy_of(State& state, int device); // its default stream
+analysis::HostOrder::Stream legacy_of(State& state, int device); // its default stream
 bool is_per_thread(cudaStream_t stream);
 bool is_default(cudaStream_t stream); // the one that waits for all blocking streams of its device
-watch::HostOrder::Stream number_of(State& state, cudaStream_t handle);
+analysis::HostOrder::Stream number_of(State& state, cudaStream_t handle);
 std::string name_of(cudaStream_t handle);
 
 // ordering_reports.cpp
@@ -96,7 +96,7 @@ void report_streams(State& state, const Operation& earlier, const TouchedRange& 
 
 // ordering_host_memory.cpp: what is in flight is closed to the host, so that its own loads and stores are
 // noticed.
-void close_what_is_in_flight(State& state, const watch::Clock* view);
+void close_what_is_in_flight(State& state, const analysis::Clock* view);
 void open_to_all(State& state);
 
 } // namespace warpfold::runtime::ordering

@@ -28,9 +28,9 @@ struct ThreadsStream {
 
 } // namespace
 
-watch::HostOrder::Stream legacy_of(State& state, int device) {
+analysis::HostOrder::Stream legacy_of(State& state, int device) {
   auto& number = state.legacy[static_cast<std::size_t>(device)];
-  if (number == 0) number = device == 0 ? watch::HostOrder::legacy : state.order.add_device();
+  if (number == 0) number = device == 0 ? analysis::HostOrder::legacy : state.order.add_device();
   return number;
 }
 
@@ -42,7 +42,7 @@ bool is_default(cudaStream_t stream) {
   return !is_per_thread(stream) && (stream == nullptr || stream == cudaStreamLegacy);
 }
 
-watch::HostOrder::Stream number_of(State& state, cudaStream_t handle) {
+analysis::HostOrder::Stream number_of(State& state, cudaStream_t handle) {
   if (is_per_thread(handle)) {
     thread_local ThreadsStream own[machine::most_devices];
     unsigned& order = own[current_device()].order;
@@ -99,7 +99,7 @@ void host_waits_for_all() {
 
 namespace {
 
-bool is_ready(const State& state, watch::Clock& asked, const watch::Clock& over) {
+bool is_ready(const State& state, analysis::Clock& asked, const analysis::Clock& over) {
   if (state.order.host_knows(over)) return true;
   const bool is_asked_again = asked == over;
   asked = over;
@@ -113,7 +113,7 @@ bool is_ready(cudaStream_t handle) {
   if (!is_on()) return true;
   State& state = State::get();
   std::scoped_lock lock(StreamTable::get().mutex, state.mutex);
-  const watch::HostOrder::Stream number = number_of(state, handle);
+  const analysis::HostOrder::Stream number = number_of(state, handle);
   return is_ready(state, state.asked[number], state.order.record(number));
 }
 

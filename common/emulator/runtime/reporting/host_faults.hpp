@@ -17,7 +17,7 @@ struct BusyRange {
   std::uint64_t begin = 0, end = 0;            // what is in use
   std::uint64_t first_page = 0, pages_end = 0; // the pages that can be closed: they hold no other memory
   bool written = false;                        // otherwise work only reads, and the host may read too
-  std::uint32_t actor = 0, number = 0;         // the operation that uses it (watch/host_order.hpp)
+  std::uint32_t actor = 0, number = 0;         // the operation that uses it (analysis/host_order.hpp)
   bool operator==(const BusyRange&) const = default;
 };
 

@@ -50,8 +50,8 @@ void ReportFile::keep_up(bool has_new_hazard, const std::function<std::string()>
 
 namespace {
 
-using watch::HazardCause;
-using watch::HazardKind;
+using analysis::HazardCause;
+using analysis::HazardKind;
 
 // One hazard for everything that is left, because nothing says where it was allocated.
 void add_leaks(Runtime& runtime) {
@@ -188,7 +188,7 @@ void warpfold_emulator_interrupt(void) {
 }
 
 void warpfold_emulator_input(const void* begin, size_t size) {
-  warpfold::watch::Checker* checker = Runtime::get().checker();
+  warpfold::analysis::Checker* checker = Runtime::get().checker();
   if (!checker) return;
   if (begin)
     checker->restrict(begin, size, HazardCause::changed_input);
@@ -197,7 +197,7 @@ void warpfold_emulator_input(const void* begin, size_t size) {
 }
 
 void warpfold_emulator_buffer(const void* begin, size_t size, int read, int write) {
-  warpfold::watch::Checker* checker = Runtime::get().checker();
+  warpfold::analysis::Checker* checker = Runtime::get().checker();
   if (!checker) return;
   checker->lift(begin, size);
   if (!write) checker->restrict(begin, size, HazardCause::read_only_buffer);

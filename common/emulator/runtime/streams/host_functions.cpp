@@ -57,7 +57,7 @@ void host_functions_begin() {
   starts().changed.notify_all();
 }
 
-void may_be_known(const watch::Clock& view) {
+void may_be_known(const analysis::Clock& view) {
   for (std::size_t actor = 0; actor < view.size(); ++actor) {
     std::atomic<std::uint32_t>& known = perhaps_complete[element_of(actor)];
     known = std::max(known.load(), view[actor]);

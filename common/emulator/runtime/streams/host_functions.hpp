@@ -10,7 +10,7 @@
 // does not wait is found at what it accesses meanwhile.
 #pragma once
 
-#include "watch/host_order.hpp"
+#include "analysis/host_order.hpp"
 
 #include <cstdint>
 
@@ -32,7 +32,7 @@ private:
 void host_functions_begin();
 
 // What a host function that begins comes after. One call at a time.
-void may_be_known(const watch::Clock& view);
+void may_be_known(const analysis::Clock& view);
 // Whether the host may know that this operation is complete. Takes no lock and allocates nothing, so a signal
 // handler may call it.
 bool is_perhaps_known(std::uint32_t actor, std::uint32_t number);

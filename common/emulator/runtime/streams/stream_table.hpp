@@ -1,11 +1,11 @@
 // Streams and events as objects. Only streams.cpp, events.cpp and capture.cpp need to see them.
 #pragma once
 
+#include "analysis/host_order.hpp"
 #include "machine/peers.hpp"
 #include "runtime/graphs/graphs.hpp"
 #include "runtime/memory/ipc.hpp"
 #include "runtime/streams/queues.hpp"
-#include "watch/host_order.hpp"
 
 #include <chrono>
 #include <map>
@@ -20,7 +20,7 @@ struct Stream {
   int priority = 0;
   unsigned long long id = 0;
   CapturePlace place;
-  unsigned order = 0; // its number in watch::HostOrder; 0: none yet
+  unsigned order = 0; // its number in analysis::HostOrder; 0: none yet
   int device = 0;
   Queue queue;                // of what is done later
   std::vector<Point> awaited; // by cudaStreamWaitEvent: by whatever is issued next
@@ -43,8 +43,8 @@ struct Event {
 
   // For ordering.hpp.
   bool ever_recorded = false; // in a capture, too
-  watch::Clock over;          // what is complete when the event is
-  watch::Clock asked;         // the same, when a query said no
+  analysis::Clock over;       // what is complete when the event is
+  analysis::Clock asked;      // the same, when a query said no
   std::string waited_for;     // the call that waited for it before it was ever recorded
   std::vector<std::uint64_t> waiters;
 };

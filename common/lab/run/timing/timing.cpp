@@ -3,9 +3,9 @@
 #include "input/row_inputs.hpp"
 #include "run/cuda_errors.hpp"
 #include "run/device.hpp"
-#include "run/devices/ranks.hpp"
-#include "run/devices/shared_out.hpp"
 #include "run/in_this_process.hpp"
+#include "run/many_gpus/ranks.hpp"
+#include "run/many_gpus/shared_out.hpp"
 #include "run/timing/bandwidth.hpp"
 
 #include <algorithm>

@@ -1,1 +1,0 @@
-"""The handouts as notebooks, as a site and as PDFs."""
