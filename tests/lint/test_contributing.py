@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 RECIPES = dict(re.findall(r"^## (An? [^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-TO_BE_MADE = re.compile(r"14_scan|NAME")  # the lab and the command of the examples
+TO_BE_MADE = re.compile(r"14_variance|NAME")  # the lab and the command of the examples
 COPIED = ["common/kit", "common/classroom", "common/emulator", "common/lab", "common/notebook", "docs", "tests/emulator", "tests/kit", "kit", "meson.build",
           "README.md", "requirements.txt"]  # fmt: skip
 
@@ -50,7 +50,7 @@ class Names(unittest.TestCase):
         made = {name for name in files(RECIPES["A lab"]) if TO_BE_MADE.search(name)}
         self.assertEqual(len(made), 5)  # and the list makes six
         for name in made:
-            self.assertTrue((ROOT / name.replace("14_scan", "02_tree").replace("scan.", "tree.")).exists(), name)
+            self.assertTrue((ROOT / name.replace("14_variance", "02_tree").replace("variance.", "tree.")).exists(), name)
 
     def test_what_is_to_be_written_there_is_known_there(self):
         for name, word in {
