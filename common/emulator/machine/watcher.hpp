@@ -79,7 +79,7 @@ public:
   virtual void block_begin(const Block&) = 0;
   virtual void block_end(const Block&) = 0;
   virtual void access(const Access&) = 0;
-  // A strong access that reads, and that access() reported, has happened: its value has now been read.
+  // A strong access that reads, and that was passed to access(), has happened: its value has now been read.
   virtual void has_read(const Warp&) {}
   // Whether values are followed: then executed() is called after each operation of an instruction that has a
   // ValueFlow, for the lanes that executed it (and about_to_overwrite() before it, if that changes what it
@@ -105,8 +105,8 @@ public:
   virtual void copies_waited_for(const Warp&, std::uint32_t /*groups_left*/) {}
   // Bulk copies, in order of what happens to one: it begins to read shared memory, until its thread has
   // waited for its group (`in_group`) or the copy's mbarrier has completed its phase; it begins to write
-  // shared memory, until that phase, the block's `phase`th at this mbarrier, is complete. access()
-  // reported both.
+  // shared memory, until that phase, the block's `phase`th at this mbarrier, is complete. Both
+  // were passed to access().
   virtual void bulk_read_begins(const Warp&, const Operation&, unsigned /*lane*/, std::uint64_t /*offset*/,
                                 std::uint32_t /*bytes*/, bool /*in_group*/) {}
   virtual void bulk_write_begins(const Warp&, const Operation&, unsigned /*lane*/, std::uint64_t /*offset*/,
