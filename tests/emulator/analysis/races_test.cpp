@@ -296,8 +296,8 @@ TEST_F(GlobalRaces, WholeRowsKeepTwoReaders) {
   EXPECT_EQ(races(0, {.kind = AccessKind::store, .mask = ~0u}), 32u) << "block 1 has read";
 }
 
-// One worker stores whole rows while another accesses words of them. The two come to each row together; a
-// store that was entered for a row must be in the row's words afterwards.
+// One worker accesses whole rows while another accesses words of them. The two come to each row together; a
+// store or a second reader that was entered for a row must be in the row's words afterwards.
 TEST_F(GlobalRaces, SplittingKeepsWhatAnotherWorkerEntersMeanwhile) {
   constexpr std::uint64_t rows = 50'000, row_words = GlobalShadow::row_words;
   const Cell oldest = cell(records.first(), 0), reader = cell(next, 0), mine = cell(next + 1, 0);

@@ -129,7 +129,7 @@ struct InTurn {
 };
 
 // The first thread of all takes some steps, the last one the others.
-template <class Writer, class Reader, class Data>
+template <class Data, class Writer, class Reader>
 __global__ void message(int* m) {
   if (blockIdx.x == 0 && threadIdx.x == 0)
     Writer::template run<Data>(m);
@@ -137,35 +137,30 @@ __global__ void message(int* m) {
     Reader::template run<Data>(m);
 }
 // The first lane of each warp takes all steps.
-template <class Steps, class Data>
+template <class Data, class Steps>
 __global__ void in_turn(int* m) {
   if (threadIdx.x % 32 == 0) Steps::template run<Data>(m);
 }
 
 #define STEPS(...) InTurn<__VA_ARGS__>
-#define MESSAGE(name, blocks, threads, writer, reader)                                                       \
-  static Enter enter_plain_##name(                                                                           \
-      #name "_plain", [](int* m) { message<STEPS writer, STEPS reader, int><<<blocks, threads>>>(m); });     \
-  static Enter enter_volatile_##name(#name "_volatile", [](int* m) {                                         \
-    message<STEPS writer, STEPS reader, volatile int><<<blocks, threads>>>(m);                               \
-  });
-#define FAR_MESSAGE(name, writer, reader) MESSAGE(far_##name, 2, 32, writer, reader)   // between blocks
-#define NEAR_MESSAGE(name, writer, reader) MESSAGE(near_##name, 1, 64, writer, reader) // between warps
-#define LOCK(name, blocks, threads, steps)                                                                   \
+#define RUN_BOTH(name, blocks, threads, kernel, ...)                                                         \
   static Enter enter_plain_##name(#name "_plain",                                                            \
-                                  [](int* m) { in_turn<STEPS steps, int><<<blocks, threads>>>(m); });        \
+                                  [](int* m) { kernel<int, __VA_ARGS__><<<blocks, threads>>>(m); });         \
   static Enter enter_volatile_##name(                                                                        \
-      #name "_volatile", [](int* m) { in_turn<STEPS steps, volatile int><<<blocks, threads>>>(m); });
-#define FAR_LOCK(name, steps) LOCK(far_##name, 4, 32, steps)
-#define NEAR_LOCK(name, steps) LOCK(near_##name, 1, 128, steps)
+      #name "_volatile", [](int* m) { kernel<volatile int, __VA_ARGS__><<<blocks, threads>>>(m); });
+// Between blocks, and between warps of a block.
+#define FAR_MESSAGE(name, writer, reader) RUN_BOTH(far_##name, 2, 32, message, STEPS writer, STEPS reader)
+#define NEAR_MESSAGE(name, writer, reader) RUN_BOTH(near_##name, 1, 64, message, STEPS writer, STEPS reader)
+#define FAR_LOCK(name, steps) RUN_BOTH(far_##name, 4, 32, in_turn, STEPS steps)
+#define NEAR_LOCK(name, steps) RUN_BOTH(near_##name, 1, 128, in_turn, STEPS steps)
 
 using BlockFence = Fence<of_block>;
 using DeviceFence = Fence<of_device>;
 using SystemFence = Fence<of_system>;
 using Raise = Exchange<1, of_device>;
 using Wait = Poll<of_device>;
-using Enclose = Take<of_device>;
-using GiveBack = Exchange<0, of_device>;
+using Lock = Take<of_device>;
+using Unlock = Exchange<0, of_device>;
 
 // ---- messages between blocks
 
@@ -270,7 +265,7 @@ NEAR_MESSAGE(release_of_block, (Write, Store<1, of_block, release>), (Load<of_bl
 // ---- locks between blocks
 
 // LITMUS_BOTH far_lock: right
-FAR_LOCK(lock, (Enclose, DeviceFence, Update, DeviceFence, GiveBack))
+FAR_LOCK(lock, (Lock, DeviceFence, Update, DeviceFence, Unlock))
 
 // LITMUS_BOTH far_no_lock: race-global at data
 FAR_LOCK(no_lock, (Update))
@@ -279,34 +274,34 @@ FAR_LOCK(no_lock, (Update))
 FAR_LOCK(lock_of_system, (Take<of_system>, SystemFence, Update, SystemFence, Exchange<0, of_system>))
 
 // LITMUS_BOTH far_lock_no_fence: fence at data
-FAR_LOCK(lock_no_fence, (Enclose, Update, GiveBack))
+FAR_LOCK(lock_no_fence, (Lock, Update, Unlock))
 
 // LITMUS_BOTH far_lock_no_acquire_fence: fence at data
-FAR_LOCK(lock_no_acquire_fence, (Enclose, Update, DeviceFence, GiveBack))
+FAR_LOCK(lock_no_acquire_fence, (Lock, Update, DeviceFence, Unlock))
 
 // LITMUS_BOTH far_lock_no_release_fence: fence at data
-FAR_LOCK(lock_no_release_fence, (Enclose, DeviceFence, Update, GiveBack))
+FAR_LOCK(lock_no_release_fence, (Lock, DeviceFence, Update, Unlock))
 
 // LITMUS_BOTH far_lock_acquire_fence_of_block: fence at data
-FAR_LOCK(lock_acquire_fence_of_block, (Enclose, BlockFence, Update, DeviceFence, GiveBack))
+FAR_LOCK(lock_acquire_fence_of_block, (Lock, BlockFence, Update, DeviceFence, Unlock))
 
 // LITMUS_BOTH far_lock_release_fence_of_block: fence at data
-FAR_LOCK(lock_release_fence_of_block, (Enclose, DeviceFence, Update, BlockFence, GiveBack))
+FAR_LOCK(lock_release_fence_of_block, (Lock, DeviceFence, Update, BlockFence, Unlock))
 
 // LITMUS_BOTH far_lock_taken_for_block: race-global|fence at flag
-FAR_LOCK(lock_taken_for_block, (Take<of_block>, DeviceFence, Update, DeviceFence, GiveBack))
+FAR_LOCK(lock_taken_for_block, (Take<of_block>, DeviceFence, Update, DeviceFence, Unlock))
 
 // LITMUS_BOTH far_lock_given_back_for_block: race-global|fence at data|flag
-FAR_LOCK(lock_given_back_for_block, (Enclose, DeviceFence, Update, DeviceFence, Exchange<0, of_block>))
+FAR_LOCK(lock_given_back_for_block, (Lock, DeviceFence, Update, DeviceFence, Exchange<0, of_block>))
 
 // LITMUS_BOTH far_lock_of_block: race-global|fence at data|flag
 FAR_LOCK(lock_of_block, (Take<of_block>, DeviceFence, Update, DeviceFence, Exchange<0, of_block>))
 
 // LITMUS_BOTH far_lock_given_back_by_a_store: right
-FAR_LOCK(lock_given_back_by_a_store, (Enclose, DeviceFence, Update, DeviceFence, StoreVolatile<0>))
+FAR_LOCK(lock_given_back_by_a_store, (Lock, DeviceFence, Update, DeviceFence, StoreVolatile<0>))
 
 // LITMUS_BOTH far_lock_given_back_plainly: race-global at flag
-FAR_LOCK(lock_given_back_plainly, (Enclose, DeviceFence, Update, DeviceFence, StorePlain<0>))
+FAR_LOCK(lock_given_back_plainly, (Lock, DeviceFence, Update, DeviceFence, StorePlain<0>))
 
 // LITMUS_BOTH far_lock_acquire_release: right
 FAR_LOCK(lock_acquire_release, (TakeBy<acquire>, Update, Store<0, of_device, release>))
@@ -323,13 +318,13 @@ FAR_LOCK(lock_relaxed_release, (TakeBy<acquire>, Update, Store<0, of_device, rel
 NEAR_LOCK(lock_of_block, (Take<of_block>, BlockFence, Update, BlockFence, Exchange<0, of_block>))
 
 // LITMUS_BOTH near_lock_of_device: right
-NEAR_LOCK(lock_of_device, (Enclose, DeviceFence, Update, DeviceFence, GiveBack))
+NEAR_LOCK(lock_of_device, (Lock, DeviceFence, Update, DeviceFence, Unlock))
 
 // LITMUS_BOTH near_lock_no_fence: race-global at data
 NEAR_LOCK(lock_no_fence, (Take<of_block>, Update, Exchange<0, of_block>))
 
 // LITMUS_BOTH near_lock_no_acquire_fence: fence at data
-NEAR_LOCK(lock_no_acquire_fence, (Enclose, Update, BlockFence, GiveBack))
+NEAR_LOCK(lock_no_acquire_fence, (Lock, Update, BlockFence, Unlock))
 
 int main() {
   return run_all();
